@@ -48,4 +48,20 @@ std::string formatAmount(double amount) {
   return result;
 }
 
+std::string formatLarge(double amount) {
+  struct Word {
+    double factor;
+    const char *name;
+  };
+  static constexpr Word words[] = {{1e12, "trillion"}, {1e9, "billion"}, {1e6, "million"}};
+  for (const Word &word : words) {
+    if (amount < word.factor)
+      continue;
+    char text[64];
+    std::snprintf(text, sizeof(text), amount < 1e3 * word.factor ? "%.3g" : "%.0f", amount / word.factor);
+    return std::string(text) + " " + word.name;
+  }
+  return formatAmount(amount);
+}
+
 } // namespace dtcc::cost

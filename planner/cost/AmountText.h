@@ -22,6 +22,8 @@ std::string formatBytes(double bytes);
 std::string formatSeconds(double seconds);
 /// "26,440", "6.67": whole from 100 on, thousands by commas.
 std::string formatAmount(double amount);
+/// "15.6 trillion", "500 million", "26,440": three digits and a word from a million on.
+std::string formatLarge(double amount);
 
 } // namespace dtcc::cost
 

@@ -216,6 +216,6 @@ llvm::Error dtcc::printCost(const Arguments &arguments, llvm::raw_ostream &strea
     return forecast.takeError();
   if (llvm::Error error = forecast->readRun(arguments, price))
     return error;
-  arguments.has("json") ? printJson(*forecast, stream) : printText(*forecast, stream);
+  arguments.has("json") ? printForecastJson(*forecast, stream) : printForecast(*forecast, stream);
   return llvm::Error::success();
 }

@@ -19,8 +19,11 @@ std::vector<StringRef> dtcc::explainValues() {
 }
 
 static llvm::Error readGoal(const Arguments &arguments, const Question &question, plan::RunGoal &goal) {
-  for (auto [name, value, missing] : {std::tuple("tokens", &goal.tokens, 0.0),
-                                      {"price", &goal.pricePerHour, question.pricePerHour},
+  llvm::Expected<double> tokens = arguments.amount("tokens", 0);
+  if (!tokens)
+    return tokens.takeError();
+  goal.tokens = *tokens;
+  for (auto [name, value, missing] : {std::tuple("price", &goal.pricePerHour, question.pricePerHour),
                                       {"base-batch", &goal.baseBatch, 0.0},
                                       {"base-lr", &goal.baseRate, 0.0}}) {
     llvm::Expected<double> number = arguments.number(name, missing);

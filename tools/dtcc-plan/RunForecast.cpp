@@ -14,7 +14,7 @@ using namespace dtcc;
 using llvm::formatv;
 
 llvm::Error RunForecast::readRun(const Arguments &arguments, double missing) {
-  llvm::Expected<double> given = arguments.number("tokens", 0), dollars = arguments.number("price", missing);
+  llvm::Expected<double> given = arguments.amount("tokens", 0), dollars = arguments.number("price", missing);
   if (!given || !dollars)
     return llvm::joinErrors(given.takeError(), dollars.takeError());
   run = *given;
@@ -27,14 +27,13 @@ static std::string secondsOf(double seconds, double total) {
   return total < 0.1 ? formatSeconds(seconds) : formatv("{0:f3} s", seconds).str();
 }
 
-/// "142.8 days", "5.3 hours", "12.0 s".
-static std::string durationOf(double seconds) {
+std::string dtcc::durationOf(double seconds) {
   if (seconds >= 86400)
     return formatv("{0:f1} days", seconds / 86400).str();
   return seconds >= 3600 ? formatv("{0:f1} hours", seconds / 3600).str() : formatSeconds(seconds);
 }
 
-void dtcc::printText(const RunForecast &forecast, llvm::raw_ostream &stream) {
+void dtcc::printForecast(const RunForecast &forecast, llvm::raw_ostream &stream) {
   double total = forecast.step.total();
   printHeading(stream, forecast.heading);
   stream << formatv("  {0,-36} {1,12}   {2}\n", "a step", secondsOf(total, total), forecast.note);
@@ -54,8 +53,8 @@ void dtcc::printText(const RunForecast &forecast, llvm::raw_ostream &stream) {
     stream << formatv("  {0,-36} {1,10}\n", "with its host", formatBytes(forecast.hostBytes));
   if (forecast.run <= 0)
     return;
-  stream << formatv("  {0:e1} {1}: {2}, {3} device-hours", forecast.run, forecast.items, durationOf(forecast.seconds()),
-                    cost::formatAmount(forecast.deviceHours()));
+  stream << formatv("  {0} {1}: {2}, {3} device-hours", cost::formatLarge(forecast.run), forecast.items,
+                    durationOf(forecast.seconds()), cost::formatAmount(forecast.deviceHours()));
   if (forecast.price > 0)
     stream << formatv(", ${0} at ${1:f2} an hour", cost::formatAmount(forecast.deviceHours() * forecast.price),
                       forecast.price);
@@ -64,7 +63,7 @@ void dtcc::printText(const RunForecast &forecast, llvm::raw_ostream &stream) {
   stream << '\n';
 }
 
-void dtcc::printJson(const RunForecast &forecast, llvm::raw_ostream &stream) {
+void dtcc::printForecastJson(const RunForecast &forecast, llvm::raw_ostream &stream) {
   llvm::json::OStream out(stream, 2);
   out.object([&] {
     out.attribute("parameters", forecast.parameters);

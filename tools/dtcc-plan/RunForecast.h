@@ -43,8 +43,11 @@ struct RunForecast {
   llvm::Error readRun(const Arguments &arguments, double missing);
 };
 
-void printText(const RunForecast &forecast, llvm::raw_ostream &stream);
-void printJson(const RunForecast &forecast, llvm::raw_ostream &stream);
+/// "142.8 days", "5.3 hours", "12.0 s".
+std::string durationOf(double seconds);
+
+void printForecast(const RunForecast &forecast, llvm::raw_ostream &stream);
+void printForecastJson(const RunForecast &forecast, llvm::raw_ostream &stream);
 
 /// A step of a compiled program, from its commands, as `--info` of it forecasts; `measured` seconds instead, if they
 /// are above 0. Fails if its stages wait for each other for ever.

@@ -12,7 +12,6 @@
 #include "tools/dtcc-plan/arguments/ToldError.h"
 #include "tools/dtcc-plan/pages/ReportFiles.h"
 #include "tools/dtcc-plan/questions/GraphAdvisor.h"
-#include "tools/dtcc-plan/tables/PrintReport.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -51,6 +50,6 @@ LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &out
     recordBest(*result);
   if (!tell(reports.write(result->report)))
     return failure();
-  output.json ? printReportJson(result->report, stream) : printReport(result->report, stream);
+  printWithFramework(result->report, {output.framework, options.precision, /*ofSizes=*/false}, output.json, stream);
   return success();
 }

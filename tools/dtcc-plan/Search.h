@@ -9,6 +9,7 @@
 #define DTCC_TOOLS_DTCCPLAN_SEARCH_H
 
 #include "compiler/options/Options.h"
+#include "tools/dtcc-plan/frameworks/Frameworks.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace dtcc {
@@ -18,6 +19,8 @@ struct SearchOutput {
   size_t top = 10; /* plans that are shown */
   bool json = false;
   std::string html, trace;
+  /// The framework in whose words the best plan is printed too; null: none.
+  const Framework *framework = nullptr;
 };
 
 /// Loads `options.input`, searches plans for it as dtcc would, and prints the first of them, best

@@ -9,6 +9,7 @@
 #include "compiler/console/OutputFiles.h"
 #include "compiler/console/Version.h"
 #include "compiler/options/Options.h"
+#include "tools/dtcc-plan/Choose.h"
 #include "tools/dtcc-plan/Compare.h"
 #include "tools/dtcc-plan/Cost.h"
 #include "tools/dtcc-plan/Explain.h"
@@ -59,7 +60,7 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
   // As if the plan alone was asked for: then no output is named unless the user names one.
   std::vector<const char *> rest = {"dtcc", "--emit=plan"};
   SearchOutput output;
-  std::string top = "10";
+  std::string top = "10", framework;
   for (size_t i = 0; i < arguments.size(); ++i) {
     StringRef argument = arguments[i], value = argument;
     if (argument == "--json") {
@@ -70,6 +71,7 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
     std::string *given = value.consume_front("--html")    ? &output.html
                          : value.consume_front("--trace") ? &output.trace
                          : value.consume_front("--top")   ? &top
+                         : value.consume_front("--write") ? &framework
                                                           : nullptr;
     if (given && (value.empty() || value.consume_front("="))) {
       if (value.empty() && ++i == arguments.size())
@@ -84,6 +86,12 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
   }
   if (StringRef(top).getAsInteger(10, output.top) || output.top < 1)
     return usage("--top must be a whole number of at least 1, got: " + top);
+  if (!framework.empty()) {
+    llvm::Expected<const Framework *> found = findFramework(framework);
+    if (!found)
+      return report(found.takeError());
+    output.framework = *found;
+  }
   Options options;
   if (failed(parseOptions(int(rest.size()), rest.data(), options)))
     return kWrongUsage;
@@ -130,6 +138,9 @@ static int runExplain(llvm::ArrayRef<const char *> arguments) {
 static int runCost(llvm::ArrayRef<const char *> arguments) {
   return runCommand<costValues, printCost>("cost", arguments);
 }
+static int runChoose(llvm::ArrayRef<const char *> arguments) {
+  return runCommand<chooseValues, printChoice>("choose", arguments);
+}
 static int runCompare(llvm::ArrayRef<const char *> arguments) {
   return runCommand<compareValues, printComparison>("compare", arguments);
 }
@@ -162,9 +173,10 @@ struct Command {
   int (*run)(llvm::ArrayRef<const char *> arguments);
 };
 } // namespace
-static constexpr Command kCommands[] = {{"show", runShow},         {"search", runSearch},      {"explain", runExplain},
-                                        {"compare", runCompare},   {"memory", runMemory},      {"cost", runCost},
-                                        {"validate", runValidate}, {"calibrate", runCalibrate}};
+static constexpr Command kCommands[] = {
+    {"show", runShow},       {"search", runSearch},     {"explain", runExplain},
+    {"compare", runCompare}, {"memory", runMemory},     {"cost", runCost},
+    {"choose", runChoose},   {"validate", runValidate}, {"calibrate", runCalibrate}};
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);

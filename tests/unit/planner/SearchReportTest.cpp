@@ -42,6 +42,10 @@ TEST(AmountText, ThreeDigits) {
   EXPECT_EQ(cost::formatSeconds(3.1e-3), "3.10 ms");
   EXPECT_EQ(cost::formatSeconds(0.4), "0.400 s");
   EXPECT_EQ(cost::formatSeconds(71.49), "71.5 s");
+  EXPECT_EQ(cost::formatLarge(15.6e12), "15.6 trillion");
+  EXPECT_EQ(cost::formatLarge(1e9), "1 billion");
+  EXPECT_EQ(cost::formatLarge(2.5e15), "2500 trillion");
+  EXPECT_EQ(cost::formatLarge(26440), "26,440");
 }
 
 TEST(SearchReport, ReasonsNameThePartsThatGrew) {

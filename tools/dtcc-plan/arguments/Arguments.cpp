@@ -67,3 +67,49 @@ llvm::Expected<int64_t> Arguments::count(StringRef name, int64_t missing) const 
     return llvm::createStringError("--" + name + " must be a whole number of at least 1, got: " + value(name));
   return result;
 }
+
+namespace {
+struct Unit {
+  char letter;
+  double factor;
+};
+} // namespace
+
+/// A number above 0 and one of the units behind it, or none if `plain`.
+static std::optional<double> numberWithUnit(StringRef text, llvm::ArrayRef<Unit> units, bool plain) {
+  double factor = plain ? 1 : 0, result = 0;
+  for (const Unit &unit : units)
+    if (text.ends_with(StringRef(&unit.letter, 1))) {
+      factor = unit.factor;
+      text = text.drop_back();
+      break;
+    }
+  if (text.getAsDouble(result) || !(result * factor > 0) || !std::isfinite(result * factor))
+    return std::nullopt;
+  return result * factor;
+}
+
+llvm::Expected<double> Arguments::amount(StringRef name, double missing) const {
+  static constexpr Unit units[] = {{'K', 1e3}, {'M', 1e6}, {'B', 1e9}, {'T', 1e12}};
+  if (!has(name))
+    return missing;
+  if (std::optional<double> result = numberWithUnit(value(name), units, /*plain=*/true))
+    return *result;
+  return llvm::createStringError("--" + name + " must be a number above 0, as 2e9, 500M or 15T, got: " + value(name));
+}
+
+llvm::Expected<std::optional<double>> Arguments::duration(StringRef name) const {
+  static constexpr Unit units[] = {{'m', 60}, {'h', 3600}, {'d', 86400}};
+  if (!has(name))
+    return std::nullopt;
+  if (std::optional<double> result = numberWithUnit(value(name), units, /*plain=*/false))
+    return result;
+  return llvm::createStringError("--" + name +
+                                 " must be minutes, hours or days, as 90m, 12h or 30d, got: " + value(name));
+}
+
+Arguments Arguments::with(StringRef name, StringRef value) const {
+  Arguments result = *this;
+  result.options[name] = value.str();
+  return result;
+}

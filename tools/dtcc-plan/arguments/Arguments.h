@@ -16,6 +16,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,12 @@ public:
   /// A number greater than 0; `missing` if it was not given.
   llvm::Expected<double> number(llvm::StringRef name, double missing) const;
   llvm::Expected<int64_t> count(llvm::StringRef name, int64_t missing) const;
+  /// A number greater than 0 that may end with K, M, B or T for thousands to trillions: "15T".
+  llvm::Expected<double> amount(llvm::StringRef name, double missing) const;
+  /// Seconds of a time in minutes, hours or days: "90m", "12h", "30d". Nothing if it was not given.
+  llvm::Expected<std::optional<double>> duration(llvm::StringRef name) const;
+  /// The same command line with another value of an option.
+  Arguments with(llvm::StringRef name, llvm::StringRef value) const;
 
 private:
   std::string command;

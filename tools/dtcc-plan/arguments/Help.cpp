@@ -20,6 +20,8 @@ Plans how a model's training runs on a cluster, and shows and compares plans.
   compare A B [--transformer=NAME --cluster=..]  plans, programs or shapes side by side
   cost [PLAN.json|PROGRAM] MODEL|--transformer=NAME --cluster=..
                                                  a step and its parts, memory, days and dollars
+  choose MODEL|--transformer=NAME --clusters=A,B --tokens=15T
+                                                 the cluster and size for a deadline or a budget
   validate RUNS.csv                              forecasts of measured runs, and their errors
   calibrate -o cluster.yaml                      measure this machine, or correct a description by measured runs
 
@@ -48,6 +50,7 @@ memory of a device, a lower bound on the time of any plan, and why the runners-u
   --top=10                                      number of plans to print
   --precision=bf16                              type in which layers compute
   --software=NeMo                               framework whose defaults apply (with --transformer)
+  --write=megatron|nemo|torchtitan|deepspeed    the best plan as options of a framework
   -o plan.json                                  writes the best plan, for dtcc --plan=plan.json
   --html=report.html                            one page with pictures, without external files
   --trace=step.json                             the forecast of a step, for Perfetto
@@ -108,6 +111,20 @@ model is priced by its commands, on the machine that it was compiled for.
   --tokens=15e12 --price=3.5      tokens of the whole run; dollars per device and hour
   --step-seconds=X                the measured time of a step (with a program)
   --json                          for scripts
+)"},
+    {"choose", R"(dtcc-plan choose --transformer=llama3-8b --batch=512 --tokens=1T --deadline=30d \
+                 --clusters=128x8xh100@2.5,256x8xa100-80@1.3
+dtcc-plan choose MODEL --bind=batch=512,seq=4096 --tokens=1T --budget=500K --clusters=..
+Searches each cluster, whole and with a half, a quarter, .. of its nodes as long as the
+model fits, and prints time, device-hours and dollars of the run. All train the same batch.
+
+  --clusters=NxMxKIND@2.5,..  what there is, and dollars a device and hour; files count whole
+  --tokens=15T                tokens of the whole run; samples where a model reads no tokens
+  --deadline=30d              picks the cheapest that is done in 90m, 12h, 30d, ..
+  --budget=2M                 picks the fastest that costs no more dollars
+  --goodput=0.9               share of the time that trains, beside failures and evaluation
+  --mesh, --zero, ..          a part of the plan, as for search
+  --json                      for scripts
 )"},
     {"validate", R"(dtcc-plan validate RUNS.csv [-o out.csv]
 Forecasts measured runs, and prints the errors of each source of runs.

@@ -41,7 +41,7 @@ static constexpr std::pair<StringRef, StringRef> kSizeValues[] = {
 
 std::vector<StringRef> dtcc::questionValues(llvm::ArrayRef<StringRef> more) {
   std::vector<StringRef> values = searchTransformerValues();
-  llvm::erase_if(values, [](StringRef value) { return value == "html" || value == "trace"; });
+  llvm::erase_if(values, [](StringRef value) { return value == "html" || value == "trace" || value == "write"; });
   values.insert(values.end(), std::begin(kFileValues), std::end(kFileValues));
   values.insert(values.end(), more.begin(), more.end());
   return values;
@@ -56,7 +56,7 @@ llvm::Error dtcc::refuseFileValues(const Arguments &arguments, llvm::ArrayRef<St
 }
 
 /// The options of dtcc for the model file, and its training step.
-static llvm::Error readGraph(StringRef model, const Arguments &arguments, Question &question) {
+static llvm::Error readGraph(StringRef model, const Arguments &arguments, bool silent, Question &question) {
   for (auto [name, instead] : kSizeValues)
     if (arguments.has(name))
       return llvm::createStringError("--" + name + " goes with --transformer: " + instead);
@@ -82,7 +82,7 @@ static llvm::Error readGraph(StringRef model, const Arguments &arguments, Questi
     question.pricePerHour = cluster->pricePerHour() / double(cluster->devices());
     question.setKinds(*cluster);
   }
-  question.graph = LoadedStep::load(question.options);
+  question.graph = LoadedStep::load(question.options, silent);
   return question.graph ? llvm::Error::success() : llvm::make_error<ToldError>();
 }
 
@@ -101,7 +101,7 @@ llvm::Error Question::checkRanks(StringRef plan, int64_t ranks, const plan::Sear
                                  ", got: " + llvm::Twine(ranks));
 }
 
-llvm::Expected<Question> Question::read(StringRef model, const Arguments &arguments) {
+llvm::Expected<Question> Question::read(StringRef model, const Arguments &arguments, bool silent) {
   Question question;
   if (model.empty() == !arguments.has("transformer"))
     return llvm::createStringError(
@@ -110,7 +110,7 @@ llvm::Expected<Question> Question::read(StringRef model, const Arguments &argume
   if (!arguments.has("cluster"))
     return llvm::createStringError("--cluster must be given: 8xh100, cpu:4, or a file");
   if (!model.empty()) {
-    if (llvm::Error error = readGraph(model, arguments, question))
+    if (llvm::Error error = readGraph(model, arguments, silent, question))
       return std::move(error);
     return question;
   }
@@ -139,5 +139,19 @@ llvm::Expected<plan::SearchReport> Question::search(size_t top, bool record, boo
     recordBest(*result);
   plan::SearchReport report = std::move(result->report);
   report.plans.resize(std::min(top, report.plans.size()));
+  return report;
+}
+
+llvm::Expected<plan::SearchReport> Question::searchBest() const {
+  if (sizes)
+    return sizes->run(1);
+  SearchLimits limits;
+  limits.pricers = &pricers;
+  limits.silent = true;
+  mlir::FailureOr<SearchResult> result = searchPlans(graph->module(), options, request, limits);
+  if (failed(result) || failed(confirmPlans(graph->module(), options, *result, /*silent=*/true)))
+    return llvm::createStringError("no plan fits; search --cluster=" + options.cluster + " says what is lacking");
+  plan::SearchReport report = std::move(result->report);
+  report.plans.resize(1);
   return report;
 }

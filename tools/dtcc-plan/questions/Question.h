@@ -32,14 +32,16 @@ struct Question {
   /// Number of devices of each kind of a heterogeneous cluster. A plan may use one kind only.
   std::vector<int64_t> kinds;
 
-  /// `model`: the path of the model; empty if --transformer must say it.
-  static llvm::Expected<Question> read(llvm::StringRef model, const Arguments &arguments);
+  /// `model`: the path of the model; empty if --transformer must say it. `silent`: without the notes of its import.
+  static llvm::Expected<Question> read(llvm::StringRef model, const Arguments &arguments, bool silent = false);
   void setKinds(const cost::Cluster &cluster);
   /// An error unless a plan, of this name, takes all devices, or all of one kind.
   llvm::Error checkRanks(llvm::StringRef plan, int64_t ranks, const plan::SearchReport &report) const;
   /// The best plans. `record`: with the timeline of the first; `anyMemory`: a graph need not
   /// fit, and is not compiled to see.
   llvm::Expected<plan::SearchReport> search(size_t top, bool record = false, bool anyMemory = false) const;
+  /// The best plan alone. Where there is none, the error says why in one message, which the user has not read.
+  llvm::Expected<plan::SearchReport> searchBest() const;
 };
 
 /// The options with values that read takes, and `more`.

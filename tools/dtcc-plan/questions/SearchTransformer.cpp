@@ -11,8 +11,8 @@
 #include "planner/transformer/MemoryTable.h"
 #include "planner/transformer/TransformerAdvisor.h"
 #include "tools/dtcc-plan/arguments/TransformerOptions.h"
+#include "tools/dtcc-plan/frameworks/Frameworks.h"
 #include "tools/dtcc-plan/pages/ReportFiles.h"
-#include "tools/dtcc-plan/tables/PrintReport.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -20,8 +20,9 @@
 using namespace dtcc;
 using llvm::StringRef;
 
-static constexpr StringRef kValues[] = {"transformer", "cluster",  "batch", "mesh", "zero",  "microbatches",
-                                        "precision",   "software", "top",   "html", "trace", "offload"};
+static constexpr StringRef kValues[] = {"transformer",  "cluster",   "batch",    "mesh", "zero",
+                                        "microbatches", "precision", "software", "top",  "html",
+                                        "trace",        "offload",   "write"};
 static constexpr StringRef kFlags[] = {"json"};
 llvm::ArrayRef<StringRef> dtcc::searchTransformerValues() { return kValues; }
 llvm::ArrayRef<StringRef> dtcc::searchTransformerFlags() { return kFlags; }
@@ -204,6 +205,13 @@ llvm::Error dtcc::searchTransformer(const Arguments &arguments, llvm::raw_ostrea
   llvm::Expected<int64_t> top = arguments.count("top", 10);
   if (!top)
     return top.takeError();
+  FrameworkRequest framework{nullptr, arguments.has("precision") ? arguments.value("precision").str() : "bf16", true};
+  if (arguments.has("write")) {
+    llvm::Expected<const Framework *> found = findFramework(arguments.value("write"));
+    if (!found)
+      return found.takeError();
+    framework.framework = *found;
+  }
   ReportFiles files(arguments.value("html"), arguments.value("trace"));
   if (llvm::Error error = files.open({}))
     return error;
@@ -216,6 +224,6 @@ llvm::Error dtcc::searchTransformer(const Arguments &arguments, llvm::raw_ostrea
   }
   if (llvm::Error error = files.write(*report))
     return error;
-  arguments.has("json") ? printReportJson(*report, stream) : printReport(*report, stream);
+  printWithFramework(*report, framework, arguments.has("json"), stream);
   return llvm::Error::success();
 }

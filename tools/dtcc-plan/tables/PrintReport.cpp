@@ -221,8 +221,13 @@ void dtcc::writeReport(const plan::SearchReport &report, llvm::json::OStream &ou
     });
 }
 
-void dtcc::printReportJson(const plan::SearchReport &report, llvm::raw_ostream &stream) {
+void dtcc::printReportJson(const plan::SearchReport &report, llvm::raw_ostream &stream,
+                           llvm::function_ref<void(llvm::json::OStream &)> more) {
   llvm::json::OStream out(stream, 2);
-  out.object([&] { writeReport(report, out); });
+  out.object([&] {
+    writeReport(report, out);
+    if (more)
+      more(out);
+  });
   stream << '\n';
 }

@@ -10,6 +10,7 @@
 
 #include "planner/search/SearchReport.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -36,8 +37,9 @@ std::string headingOf(const plan::SearchReport &report);
 
 /// A table of the plans, what a device holds, why the runners-up lost, and the bound.
 void printReport(const plan::SearchReport &report, llvm::raw_ostream &stream);
-/// Prints a report as one JSON object.
-void printReportJson(const plan::SearchReport &report, llvm::raw_ostream &stream);
+/// Prints a report as one JSON object, with what `more` adds to it.
+void printReportJson(const plan::SearchReport &report, llvm::raw_ostream &stream,
+                     llvm::function_ref<void(llvm::json::OStream &)> more = nullptr);
 
 /// The attributes of a report, and of one of its plans, in an object that may have more.
 void writeReport(const plan::SearchReport &report, llvm::json::OStream &out);
