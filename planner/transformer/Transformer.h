@@ -60,6 +60,9 @@ std::optional<Transformer> findTransformer(std::string_view name, bool prefix = 
 /// `error` says why, otherwise.
 std::optional<Transformer> parseTransformer(std::string_view text, std::string &error);
 
+/// `model` with the sizes of "sequence=8192,vocabulary=32000": those that parseTransformer takes.
+std::optional<Transformer> replaceSizes(const Transformer &model, std::string_view sizes, std::string &error);
+
 /// Settings of a run beside the model and the plan.
 struct RunSetting {
   /// Samples of a micro-batch on a rank.

@@ -120,6 +120,18 @@ std::optional<Transformer> findTransformer(std::string_view name, bool prefix) {
   return found ? std::optional(found->model) : std::nullopt;
 }
 
+std::optional<Transformer> replaceSizes(const Transformer &model, std::string_view sizes, std::string &error) {
+  Transformer result = model;
+  for (std::string_view rest = sizes; !rest.empty();) {
+    std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    size_t equal = std::min(part.find('='), part.size());
+    if (!setField(result, part.substr(0, equal), part.substr(std::min(equal + 1, part.size())), error))
+      return std::nullopt;
+  }
+  return result;
+}
+
 std::optional<Transformer> parseTransformer(std::string_view text, std::string &error) {
   if (std::optional<Transformer> known = findTransformer(text))
     return known;
@@ -134,14 +146,10 @@ std::optional<Transformer> parseTransformer(std::string_view text, std::string &
             (near.empty() ? "" : "; did you mean " + near + "?");
     return std::nullopt;
   }
-  Transformer model;
-  for (std::string_view rest = text; !rest.empty();) {
-    std::string_view part = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
-    size_t equal = std::min(part.find('='), part.size());
-    if (!setField(model, part.substr(0, equal), part.substr(std::min(equal + 1, part.size())), error))
-      return std::nullopt;
-  }
+  std::optional<Transformer> sizes = replaceSizes(Transformer(), text, error);
+  if (!sizes)
+    return std::nullopt;
+  Transformer model = *sizes;
   if (model.layers < 1 || model.hidden < 1 || model.heads < 1) {
     error = "a transformer must have layers, hidden and heads, got: " + std::string(text);
     return std::nullopt;

@@ -29,7 +29,7 @@ Plans how a model's training runs on a cluster, and shows and compares plans.
   dtcc-plan --version                            the version
 
 MODEL: .onnx or .mlir, with the options of dtcc (--bind=batch=8,seq=128). NAME: llama3-8b, gpt3-175b, ..,
-or layers=32,hidden=4096,heads=32,..  --cluster: cpu:4, 8xh100, 2048x8xh100 or a file.
+layers=32,hidden=4096,heads=32,.. or a config.json of Hugging Face. --cluster: cpu:4, 8xh100 or a file.
 Exit status: 0 done, 1 bad input, 2 wrong usage, 3 interrupted.
 )";
 

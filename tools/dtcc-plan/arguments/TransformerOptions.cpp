@@ -7,6 +7,7 @@
 
 #include "tools/dtcc-plan/arguments/TransformerOptions.h"
 #include "planner/cluster/ClusterFile.h"
+#include "tools/dtcc-plan/arguments/HubConfig.h"
 
 using namespace dtcc;
 using llvm::StringRef;
@@ -22,15 +23,23 @@ constexpr Word<cost::Framework> kSoftware[] = {
 #include "planner/cost/Software.def"
 };
 
+static llvm::Expected<cost::Transformer> readTransformer(StringRef text) {
+  if (isHubConfig(text))
+    return readHubConfig(text);
+  std::string error;
+  if (std::optional<cost::Transformer> model = cost::parseTransformer(text.str(), error))
+    return *model;
+  return llvm::createStringError(error);
+}
+
 llvm::Error dtcc::readTransformerOnCluster(const Arguments &arguments, TransformerOnCluster &result, bool mayMix) {
   for (StringRef needed : {"transformer", "cluster"})
     if (!arguments.has(needed))
       return llvm::createStringError("--" + needed + " must be given" +
                                      (needed == "transformer" ? ": a plan holds no sizes" : ": 8xh100, or a file"));
-  std::string error;
-  std::optional<cost::Transformer> model = cost::parseTransformer(arguments.value("transformer").str(), error);
+  llvm::Expected<cost::Transformer> model = readTransformer(arguments.value("transformer"));
   if (!model)
-    return llvm::createStringError(error);
+    return model.takeError();
   llvm::Expected<cost::Cluster> cluster = cost::readCluster(arguments.value("cluster"));
   if (!cluster)
     return cluster.takeError();

@@ -15,7 +15,7 @@
 using namespace dtcc;
 using plan::Parallelism;
 
-static void listUnsaid(const FrameworkPlan &given, FrameworkConfig &config) {
+static void listDeepSpeedUnsaid(const FrameworkPlan &given, FrameworkConfig &config) {
   const Parallelism &plan = given.plan;
   if (plan.pp > 1)
     config.unsaid.push_back(llvm::formatv("{0} stages: PipelineModule(layers, num_stages={0}) says them; its schedule "
@@ -63,6 +63,6 @@ FrameworkConfig dtcc::writeDeepSpeed(const FrameworkPlan &given) {
   if (plan.cp > 1)
     all["sequence_parallel_size"] = plan.cp;
   config.text = llvm::formatv("{0:2}\n", llvm::json::Value(std::move(all))).str();
-  listUnsaid(given, config);
+  listDeepSpeedUnsaid(given, config);
   return config;
 }

@@ -14,7 +14,7 @@
 using namespace dtcc;
 using plan::Parallelism;
 
-static void writeStages(const Parallelism &plan, FrameworkConfig &config) {
+static void writeMegatronStages(const Parallelism &plan, FrameworkConfig &config) {
   if (plan.pp == 1)
     return;
   config.line("--pipeline-model-parallel-size {0}", plan.pp);
@@ -24,7 +24,7 @@ static void writeStages(const Parallelism &plan, FrameworkConfig &config) {
     config.unsaid.push_back("schedule " + plan.scheduleName() + ": Megatron-LM runs 1f1b");
 }
 
-static void writeContext(const Parallelism &plan, FrameworkConfig &config) {
+static void writeMegatronContext(const Parallelism &plan, FrameworkConfig &config) {
   if (plan.cp == 1)
     return;
   config.line("--context-parallel-size {0}", plan.cp);
@@ -45,7 +45,7 @@ static void writeContext(const Parallelism &plan, FrameworkConfig &config) {
   }
 }
 
-static void writeState(const Parallelism &plan, FrameworkConfig &config) {
+static void writeMegatronState(const Parallelism &plan, FrameworkConfig &config) {
   if (plan.zero == 0)
     return;
   config.line("--use-distributed-optimizer");
@@ -60,7 +60,7 @@ static void writeState(const Parallelism &plan, FrameworkConfig &config) {
   config.line("--data-parallel-sharding-strategy {0}", plan.zero == 2 ? "optim_grads" : "optim_grads_params");
 }
 
-static void writeRecomputation(const FrameworkPlan &given, FrameworkConfig &config) {
+static void writeMegatronRecomputation(const FrameworkPlan &given, FrameworkConfig &config) {
   const Parallelism &plan = given.plan;
   if (plan.recompute == plan::Recompute::Selective) {
     config.line("--recompute-granularity selective");
@@ -97,16 +97,16 @@ FrameworkConfig dtcc::writeMegatron(const FrameworkPlan &given) {
   config.line("--tensor-model-parallel-size {0}", plan.tp);
   if (plan.sequenceParallel)
     config.line("--sequence-parallel");
-  writeContext(plan, config);
-  writeStages(plan, config);
+  writeMegatronContext(plan, config);
+  writeMegatronStages(plan, config);
   if (plan.ep > 1)
     config.line("--expert-model-parallel-size {0}", plan.ep);
   if (plan.ep > 1 && !plan.splitsExperts())
     config.line("--expert-tensor-parallel-size 1");
   config.line("--micro-batch-size {0}", given.microBatch());
   config.line("--global-batch-size {0}", given.batch);
-  writeState(plan, config);
-  writeRecomputation(given, config);
+  writeMegatronState(plan, config);
+  writeMegatronRecomputation(given, config);
   if (given.precision == "bf16" || given.precision == "fp16")
     config.line("--{0}", given.precision);
   else if (given.precision != "f32")

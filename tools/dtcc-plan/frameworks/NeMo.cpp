@@ -14,7 +14,7 @@
 using namespace dtcc;
 using plan::Parallelism;
 
-static void writeRecomputation(const FrameworkPlan &given, FrameworkConfig &config) {
+static void writeNeMoRecomputation(const FrameworkPlan &given, FrameworkConfig &config) {
   if (given.plan.recompute == plan::Recompute::Selective) {
     config.line("  activations_checkpoint_granularity: selective");
     return;
@@ -59,7 +59,7 @@ FrameworkConfig dtcc::writeNeMo(const FrameworkPlan &given) {
   if (plan.ep > 1)
     config.line("  expert_model_parallel_size: {0}", plan.ep);
   config.line("  sequence_parallel: {0}", plan.sequenceParallel ? "True" : "False");
-  writeRecomputation(given, config);
+  writeNeMoRecomputation(given, config);
   config.line("  optim:\n    name: {0}", plan.zero > 0 ? "distributed_fused_adam" : "fused_adam");
   if (plan.zero > 1)
     config.unsaid.push_back("ZeRO " + std::to_string(plan.zero) + ": the distributed optimizer is ZeRO 1");

@@ -14,7 +14,7 @@
 using namespace dtcc;
 using plan::Parallelism;
 
-static void writeStages(const FrameworkPlan &given, FrameworkConfig &config) {
+static void writeTorchtitanStages(const FrameworkPlan &given, FrameworkConfig &config) {
   const Parallelism &plan = given.plan;
   config.line("pipeline_parallel_degree = {0}", plan.pp);
   if (plan.pp == 1)
@@ -34,7 +34,7 @@ static void writeStages(const FrameworkPlan &given, FrameworkConfig &config) {
     config.line("pipeline_parallel_layers_per_stage = {0}", llvm::divideCeil(given.blocks, size_t(plan.virtualStages)));
 }
 
-static void writeState(const Parallelism &plan, FrameworkConfig &config) {
+static void writeTorchtitanState(const Parallelism &plan, FrameworkConfig &config) {
   int64_t shards = plan.zero > 0 ? plan.dp / plan.groups : 1;
   config.line("data_parallel_replicate_degree = {0}", plan.dp / shards);
   config.line("data_parallel_shard_degree = {0}", shards);
@@ -45,7 +45,7 @@ static void writeState(const Parallelism &plan, FrameworkConfig &config) {
                             "micro-batch");
 }
 
-static void writeContext(const Parallelism &plan, FrameworkConfig &config) {
+static void writeTorchtitanContext(const Parallelism &plan, FrameworkConfig &config) {
   config.line("context_parallel_degree = {0}", plan.cp);
   if (plan.cp == 1)
     return;
@@ -69,10 +69,10 @@ FrameworkConfig dtcc::writeTorchtitan(const FrameworkPlan &given) {
   if (plan.offload.optimizer)
     config.line("enable_cpu_offload = true");
   config.line("\n[parallelism]");
-  writeState(plan, config);
+  writeTorchtitanState(plan, config);
   config.line("tensor_parallel_degree = {0}", plan.tp);
-  writeContext(plan, config);
-  writeStages(given, config);
+  writeTorchtitanContext(plan, config);
+  writeTorchtitanStages(given, config);
   if (plan.ep > 1)
     config.line("expert_parallel_degree = {0}", plan.ep);
   config.line("\n[activation_checkpoint]");

@@ -10,6 +10,7 @@
 #include "planner/transformer/Memory.h"
 #include "planner/transformer/MemoryTable.h"
 #include "planner/transformer/TransformerAdvisor.h"
+#include "tools/dtcc-plan/arguments/HubConfig.h"
 #include "tools/dtcc-plan/arguments/TransformerOptions.h"
 #include "tools/dtcc-plan/frameworks/Frameworks.h"
 #include "tools/dtcc-plan/pages/ReportFiles.h"
@@ -158,7 +159,7 @@ llvm::Expected<TransformerSearch> TransformerSearch::read(const Arguments &argum
   if (llvm::Error error = readSpace(arguments, search.problem, search.space, search.offload))
     return std::move(error);
   StringRef name = arguments.value("transformer");
-  search.model = name.contains('=') ? "" : name.str();
+  search.model = name.contains('=') && !isHubConfig(name) ? "" : name.split(',').first.str();
   for (StringRef option : {"mesh", "zero", "microbatches", "precision", "software", "offload"})
     if (arguments.has(option))
       search.options.push_back(("--" + option + "=" + arguments.value(option)).str());
