@@ -5,14 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The answers of PrecisionOpInterface.
+// The answers of PrecisionOpInterface. PrecisionPolicy.h has what follows from them.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_DIALECTS_GRAPH_PRECISION_H
 #define DTCC_DIALECTS_GRAPH_PRECISION_H
-
-#include "mlir/IR/Value.h"
 
 namespace dtcc::graph {
 
@@ -21,17 +19,6 @@ enum class Precision {
   Compute, // the type that --precision names
   Wide,    // f32
 };
-
-/// The policy of `op`: that of its interface, or the one of ops without it.
-Precision operandPrecision(mlir::Operation *op, unsigned operand);
-Precision resultPrecision(mlir::Operation *op, unsigned result);
-
-/// Whether `value` is a float of less than 32 bits.
-bool isHalf(mlir::Value value);
-
-/// Makes `value` an f32 in place if the op that gives it sums in f32 anyway, which saves
-/// a rounding. The caller knows that no reader minds. False if it cannot.
-bool widenInPlace(mlir::Value value);
 
 } // namespace dtcc::graph
 

@@ -13,6 +13,7 @@
 
 #include "dialects/graph/Build.h"
 #include "dialects/graph/Origin.h"
+#include "dialects/graph/PrecisionPolicy.h"
 #include "dialects/graph/Shapes.h"
 #include "dialects/interfaces/Source.h"
 #include "mlir/AsmParser/AsmParser.h"

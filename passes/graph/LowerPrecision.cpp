@@ -7,7 +7,7 @@
 //
 // One walk over @loss, before it is differentiated: the gradient of a cast is a cast, so
 // the backward pass needs no policy of its own. What types an op wants is its own
-// knowledge (dialects/graph/Precision.cpp); here is only where casts stand.
+// knowledge (dialects/graph/PrecisionPolicy.cpp); here is only where casts stand.
 //
 // Values that depend on states and constants alone ("weak" ones) stay in f32 until an op
 // with data reads them: a parameter is converted once, behind the transposes and parts
@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Build.h"
+#include "dialects/graph/PrecisionPolicy.h"
 #include "dialects/graph/Shapes.h"
 #include "passes/graph/LossFunction.h"
 #include "passes/graph/Passes.h"

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "planner/parallelism/MeshSizes.h"
-#include "planner/parallelism/Parallelism.h"
 #include <charconv>
 
 namespace dtcc::plan {
@@ -15,15 +14,14 @@ namespace {
 struct AxisRow {
   std::string_view name;
   std::optional<int64_t> MeshSizes::*size;
-  int64_t Parallelism::*degree;
 };
 } // namespace
 static constexpr std::string_view kFolded = "folded-ep";
-static constexpr AxisRow kAxes[] = {{"dp", &MeshSizes::dp, &Parallelism::dp},
-                                    {"tp", &MeshSizes::tp, &Parallelism::tp},
-                                    {"cp", &MeshSizes::cp, &Parallelism::cp},
-                                    {"ep", &MeshSizes::ep, &Parallelism::ep},
-                                    {"pp", &MeshSizes::pp, &Parallelism::pp}};
+static constexpr AxisRow kAxes[] = {{"dp", &MeshSizes::dp},
+                                    {"tp", &MeshSizes::tp},
+                                    {"cp", &MeshSizes::cp},
+                                    {"ep", &MeshSizes::ep},
+                                    {"pp", &MeshSizes::pp}};
 
 static const AxisRow *findAxis(std::string_view name) {
   for (const AxisRow &row : kAxes)
@@ -58,16 +56,6 @@ std::string MeshSizes::str() const {
         text += std::to_string(*size);
     }
   return text;
-}
-
-void MeshSizes::hold(Parallelism &parallelism) const {
-  for (const AxisRow &row : kAxes)
-    if (std::optional<int64_t> size = this->*row.size)
-      parallelism.*row.degree = *size;
-  if (dp) {
-    parallelism.groups = groups;
-    parallelism.dp *= foldsExperts ? 1 : parallelism.ep;
-  }
 }
 
 static bool readNumber(std::string_view text, int64_t most, int64_t &number) {

@@ -21,8 +21,6 @@
 
 namespace dtcc::plan {
 
-struct Parallelism;
-
 struct MeshSizes {
   /// Numbers of ranks, at least 1; absent: searched. Here the ranks of ep are beside those of dp, so that the sizes
   /// multiply to the ranks of the mesh; folded experts are no axis.
@@ -40,8 +38,6 @@ struct MeshSizes {
   bool isWhole() const { return dp && tp; }
   /// "dp=2x4,tp=2": the text that parseMeshSizes reads.
   std::string str() const;
-  /// Sets the degrees that are given, and leaves the others.
-  void hold(Parallelism &parallelism) const;
   auto operator<=>(const MeshSizes &) const = default;
 };
 

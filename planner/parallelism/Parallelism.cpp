@@ -12,6 +12,17 @@ namespace dtcc::plan {
 
 MeshSizes Parallelism::meshSizes() const { return {meshDp(), tp, cp, ep, pp, groups, foldsExperts()}; }
 
+void Parallelism::setDegrees(const MeshSizes &sizes) {
+  tp = sizes.tp.value_or(tp);
+  cp = sizes.cp.value_or(cp);
+  ep = sizes.ep.value_or(ep);
+  pp = sizes.pp.value_or(pp);
+  if (!sizes.dp)
+    return;
+  dp = *sizes.dp * (sizes.foldsExperts ? 1 : ep);
+  groups = sizes.groups;
+}
+
 cost::Group Parallelism::shareGroup() const { return {std::max<int64_t>(1, cp * dp / groups), tp}; }
 
 Parallelism Parallelism::ofExperts() const {

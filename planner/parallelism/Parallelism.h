@@ -53,6 +53,8 @@ struct Parallelism {
   int64_t meshDp() const { return foldsExperts() ? dp : dp / ep; }
   /// The sizes of all axes.
   MeshSizes meshSizes() const;
+  /// Sets the degrees that `sizes` gives, and leaves the others.
+  void setDegrees(const MeshSizes &sizes);
 
   cost::Group tensorGroup() const { return {tp, 1}; }
   cost::Group contextGroup() const { return {cp, tp}; }

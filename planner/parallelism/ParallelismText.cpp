@@ -99,7 +99,7 @@ std::optional<Parallelism> parseParallelism(std::string_view text, std::string &
   if (!sizes)
     return std::nullopt;
   sizes->dp = sizes->dp.value_or(1);
-  sizes->hold(parallelism);
+  parallelism.setDegrees(*sizes);
   if (parallelism.pp > 1 && parallelism.schedule == cost::PipelineKind::None)
     parallelism.schedule = cost::PipelineKind::OneForwardOneBackward;
   auto refuse = [&](const char *what, const char *axis) {

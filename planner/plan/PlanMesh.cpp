@@ -55,7 +55,7 @@ Parallelism parallelismOf(const Plan &plan) {
   MeshSizes sizes = meshSizesOf(plan.mesh);
   sizes.dp = sizes.dp.value_or(1);
   Parallelism parallelism;
-  sizes.hold(parallelism);
+  parallelism.setDegrees(sizes);
   parallelism.microbatches = plan.mesh.slots();
   parallelism.zero = int(plan.zero);
   parallelism.recompute = plan.recompute;

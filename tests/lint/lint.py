@@ -118,30 +118,35 @@ def included(root, everything):
             yield file, [path for path in named if path in known]
 
 
+def unit_of(file):
+    """A header and its source are one."""
+    stem, ending = os.path.splitext(file)
+    return stem if ending in (".h", ".cpp") else file
+
+
 def circles(root):
-    """No folder includes another that leads back to it."""
-    edges, example = {}, {}
-    for file, paths in included(root, files(root)):
-        for path in paths:
-            own, other = os.path.dirname(file), os.path.dirname(path)
-            if own != other:
-                edges.setdefault(own, set()).add(other)
-                example.setdefault((own, other), (file, path))
-
-    def reaches(start, end):
-        seen, left = set(), [start]
-        while left:
-            folder = left.pop()
-            if folder == end:
-                return True
-            if folder not in seen:
-                seen.add(folder)
-                left += edges.get(folder, ())
-        return False
-
-    for (own, other), (file, path) in sorted(example.items()):
-        if reaches(other, own):
-            yield file, 1, f"{own} includes {other} (\"{path}\"), which leads back to it"
+    """No folder includes another that leads back to it, and no file another, a header and its source taken as one."""
+    everything = list(included(root, files(root)))
+    for part in (os.path.dirname, unit_of):
+        edges, example = {}, {}
+        for file, paths in everything:
+            for path in paths:
+                own, other = part(file), part(path)
+                if own != other:
+                    edges.setdefault(own, set()).add(other)
+                    example.setdefault((own, other), (file, path))
+        reached = {}
+        for start in edges:
+            seen, left = set(), list(edges[start])
+            while left:
+                at = left.pop()
+                if at not in seen:
+                    seen.add(at)
+                    left += edges.get(at, ())
+            reached[start] = seen
+        for (own, other), (file, path) in sorted(example.items()):
+            if own in reached.get(other, ()):
+                yield file, 1, f"{own} includes {other} (\"{path}\"), which leads back to it"
 
 
 def rooms(root):

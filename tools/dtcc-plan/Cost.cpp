@@ -57,7 +57,7 @@ static llvm::Error readPlanOptions(const Arguments &arguments, const plan::Plan 
   llvm::Expected<plan::MeshSizes> mesh = readMeshSizes(arguments);
   if (!mesh)
     return mesh.takeError();
-  mesh->hold(plan);
+  plan.setDegrees(*mesh);
   int64_t devices = forecast.cluster.devices();
   if (!file && !mesh->dp && devices % plan.ranks() == 0)
     plan.dp = devices / plan.ranks();

@@ -13,6 +13,7 @@
 
 #include "passes/exec/codegen/WidenHalves.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/PrecisionPolicy.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

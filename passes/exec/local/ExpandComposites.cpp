@@ -12,6 +12,7 @@
 
 #include "dialects/graph/Build.h"
 #include "dialects/graph/Origin.h"
+#include "dialects/graph/PrecisionPolicy.h"
 #include "dialects/spmd/OnHost.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"

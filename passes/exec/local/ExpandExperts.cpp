@@ -7,6 +7,7 @@
 
 #include "passes/exec/local/ExpandExperts.h"
 #include "dialects/graph/Build.h"
+#include "dialects/graph/PrecisionPolicy.h"
 #include "dialects/graph/Shapes.h"
 
 using namespace mlir;

@@ -18,7 +18,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
-#include "dialects/graph/Precision.h"
+#include "dialects/graph/PrecisionPolicy.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/exec/Passes.h"

@@ -14,7 +14,7 @@
 #include "passes/spmd/layout/BatchStatistics.h"
 #include "dialects/graph/Build.h"
 #include "dialects/graph/Origin.h"
-#include "dialects/graph/Precision.h"
+#include "dialects/graph/PrecisionPolicy.h"
 #include "dialects/graph/Shapes.h"
 #include "dialects/interfaces/OpTable.h"
 

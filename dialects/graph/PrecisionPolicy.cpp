@@ -1,4 +1,4 @@
-//===- Precision.cpp - The float types that an op wants
+//===- PrecisionPolicy.cpp - The float types that an op wants
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/graph/Precision.h"
+#include "dialects/graph/PrecisionPolicy.h"
 #include "dialects/graph/Shapes.h"
 
 using namespace mlir;
