@@ -3,6 +3,8 @@
 install(PROGRAMS tools/compare-losses tools/plot-losses DESTINATION share/dtcc)
 # The export runs in the user's own environment of Python, beside PyTorch.
 install(DIRECTORY tools/export/ DESTINATION share/dtcc/export PATTERN __pycache__ EXCLUDE)
+# `import dtcc` finds the tools of the tree in which it lies.
+install(DIRECTORY python/dtcc DESTINATION share/dtcc/python PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY docs/ DESTINATION share/doc/dtcc)
 install(FILES LICENSE DESTINATION share/doc/dtcc)
 install(DIRECTORY examples/ DESTINATION share/dtcc/examples PATTERN __pycache__ EXCLUDE)

@@ -1,0 +1,45 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The one exception of the package."""
+import subprocess
+from typing import Sequence
+
+
+class DtccError(RuntimeError):
+    """A tool or program refused its input or failed: its text is the tool's message.
+
+    status   the exit status (docs/exit-status.md); 127 if the tool was not found
+    command  the words of the command
+    """
+
+    def __init__(self, message: str, status: int, command: Sequence[str]) -> None:
+        super().__init__(message)
+        self.status = status
+        self.command = list(command)
+
+
+def message_of(errors: str) -> str:
+    """The message in what a tool wrote to standard error, without notes and progress."""
+    lines = [line for line in errors.splitlines() if line.strip()]
+    for number, line in enumerate(lines):
+        if "error: " in line:
+            return "\n".join([line.removeprefix("error: "), *lines[number + 1:]])
+    return "\n".join(lines)
+
+
+def check(command: Sequence[str], status: int, errors: str) -> None:
+    """Raises what a command that ended with `status` has to say."""
+    if status == 0:
+        return
+    if status < 0:
+        ended = f"ended by signal {-status}"
+    else:
+        ended = f"failed with status {status}"
+    raise DtccError(message_of(errors) or f"{command[0]} {ended}", status, command)
+
+
+def call(command: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+    """Runs a command to its end, and returns its output."""
+    done = subprocess.run(list(command), stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    check(command, done.returncode, done.stderr)
+    return done

@@ -1,0 +1,98 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A model file from Python: compiled, run, read. drive.py MODEL.onnx, in a folder of its own."""
+import contextlib
+import io
+import os
+import pathlib
+import subprocess
+import sys
+
+import dtcc
+from dtcc import metrics, options, progress
+
+MODEL = sys.argv[1]
+for name in ("corpus.bin", "more.bin"):
+    pathlib.Path(name).write_bytes(bytes(byte for i in range(2000) for byte in (i * 7 % 61, 0)))
+
+
+def refused(kind, call, *parts):
+    """The text of the exception that `call` must raise."""
+    try:
+        call()
+    except kind as error:
+        assert all(part in str(error) for part in parts), (str(error), parts)
+        return error
+    raise AssertionError(f"not refused: {parts}")
+
+
+# Options are those of the command line.
+assert options.words({"zero": 1, "mesh": {"dp": 2, "tp": 1}, "no_decay": ["a*", "b"], "verify": True, "tf32": False,
+                      "clip": None, "weights": pathlib.Path("w")}) == \
+    ["--zero=1", "--mesh=dp=2,tp=1", "--no-decay=a*", "--no-decay=b", "--verify", "--weights=w"]
+refused(TypeError, lambda: options.words({"zero": object()}), "zero must be text, a number")
+
+# One program, its plan in three forms.
+program = dtcc.compile(MODEL, cluster="cpu:2", bind={"batch": 4, "seq": 16}, mesh={"dp": 2}, zero=1)
+assert program.plan.facts["ranks"] == 2 and "ZeRO            1" in program.plan.text == str(program.plan)
+page = program.plan._repr_html_()
+assert page.startswith("<iframe srcdoc=") and "&lt;svg" in page and program.plan.html.startswith("<!DOCTYPE html>")
+assert "training batch 4" in program.info
+
+# A run: each row arrives while it trains, and equals what the command line writes.
+seen = []
+run = program.run(tokens="corpus.bin:u16", steps=5, lr=1e-2, progress=seen.append)
+assert [row["step"] for row in run.metrics] == [1, 2, 3, 4, 5] and len(run.rows) == 7 and seen == run.rows, seen
+assert (run.weights / "model.safetensors").is_file()
+done = subprocess.run([program.path, "--tokens=corpus.bin:u16", "--steps=5", "--lr=1e-2", "--metrics=by-hand.jsonl"],
+                      capture_output=True, check=True)
+losses = [row["loss"] for row in metrics.read("by-hand.jsonl") if "loss" in row]
+assert [row["loss"] for row in run.metrics] == losses and losses[-1] < losses[0]
+assert "<th>loss</th>" in run._repr_html_() and f"{losses[0]:.6g}" in run._repr_html_()
+
+# Several files, an evaluation, a path of one's own.
+run = program.run(tokens=["corpus.bin:u16", "more.bin:u16"], steps=4, eval_fraction=0.3, eval_every=2, progress=False,
+                  metrics="mine.jsonl", save="mine.safetensors")
+assert [row["step"] for row in run.evaluations] == [2, 4] and metrics.read("mine.jsonl") == run.rows
+assert os.path.isfile("mine.safetensors")
+try:
+    import pandas  # noqa: F401
+    assert list(run.frame()["eval_loss"].dropna()) == [row["eval_loss"] for row in run.evaluations]
+except ImportError:
+    refused(ImportError, run.frame, "pandas")
+
+# A program that was compiled before, and one that goes with its object.
+kept = dtcc.compile(MODEL, output="kept", bind="batch=2,seq=8", cluster="cpu:1")
+assert dtcc.Program("kept").run(tokens="corpus.bin:u16", steps=1, progress=False, save=False).weights is None
+place = program.path
+del program, run
+assert not place.exists() and kept.path.exists()
+
+# The bar of a terminal, without tqdm.
+progress.tqdm = None
+terminal = io.StringIO()
+terminal.isatty = lambda: True
+with contextlib.redirect_stderr(terminal):
+    kept.run(tokens="corpus.bin:u16", steps=3, save=False)
+assert "\r[##########                    ] step 1/3  loss " in terminal.getvalue(), terminal.getvalue()
+assert terminal.getvalue().endswith("\n")
+
+# Refusals are the tools' own, with their status.
+error = refused(dtcc.DtccError, lambda: dtcc.compile(MODEL, cluster="cpu:1"), "symbolic dimensions without a value", "'seq'")
+assert error.status == 1 and error.command[-1].endswith("program")
+error = refused(dtcc.DtccError, lambda: dtcc.compile(MODEL, bind="batch=2,seq=8", zeros=1), "did you mean --zero?")
+assert error.status == 2
+error = refused(dtcc.DtccError, lambda: kept.run(tokens="none.bin", steps=1, progress=False), "cannot read none.bin")
+assert error.status == 1 and not str(error).startswith("error")
+error = refused(dtcc.DtccError, lambda: kept.run(tokens="corpus.bin:u16", stepz=1), "did you mean --steps?")
+assert error.status == 2
+refused(dtcc.DtccError, lambda: dtcc.compile("none.onnx"), "none.onnx")
+refused(dtcc.DtccError, lambda: dtcc.Program("none"), "no such program: none")
+refused(TypeError, lambda: dtcc.compile(MODEL, example={}), "for modules")
+refused(TypeError, lambda: dtcc.compile(object(), example={}), "must be a torch.nn.Module or the path of a file")
+with open("broken.jsonl", "w") as file:
+    file.write('{"step":1}\n[1]\n')
+refused(ValueError, lambda: metrics.read("broken.jsonl"), "broken.jsonl, line 2: must be a JSON object")
+os.environ["DTCC_BIN"] = os.getcwd()
+assert refused(dtcc.DtccError, lambda: dtcc.compile(MODEL), "dtcc was not found in").status == 127
+print("driven")
