@@ -80,7 +80,6 @@ def kill_at_random(job, metrics):
     """Returns how many steps were run again, by kill."""
     lost = []
     for number in range(kills):
-        begins = said(job).count("memory: ")
         base = last_step(metrics)
         end = time.monotonic() + 120
         aim = base + draw.randrange(12)
@@ -88,11 +87,13 @@ def kill_at_random(job, metrics):
             time.sleep(0.02)
         time.sleep(draw.random() * 0.2)
         before = last_step(metrics)
+        begins = said(job).count("memory: ")
         what = strike(job)
         while time.monotonic() < end and job.running() and said(job).count("memory: ") == begins:
             time.sleep(0.05)
-        resumed = re.findall(r"resumed from step (\d+)", said(job))
-        lost.append(max(0, before - (int(resumed[-1]) if resumed else 0)))
+        # Rank 0 may stand on either host, whose words are in different files.
+        resumed = [int(step) for step in re.findall(r"resumed from step (\d+)", said(job))]
+        lost.append(max(0, before - max(resumed, default=0)))
         print(f"      {number + 1}: at step {before} {what}, {lost[-1]} steps again", flush=True)
     return lost
 

@@ -151,6 +151,33 @@ def stopped_rank(root, name, program, launcher, launch, victim):
     check(good, f"{name} by {launcher}: stopped rank {victim} is named, and the others end", left, job.said())
 
 
+def slow_rank(root, program, launch):
+    """A rank that is stopped for half of the time, in pulses shorter than a step, is named with its host."""
+    victim = 3
+    metrics = root / "slow.metrics"
+    tokens = root / "tokens"
+    tokens.write_bytes(bytes(i * i % 31 for i in range(50000)))
+    job = start(launch, root, program, f"--tokens={tokens}:u8", "--steps=100000", f"--metrics={metrics}", "--hang-timeout=40")
+    end = time.monotonic() + 120
+    number = None
+    while time.monotonic() < end and job.running() and "is slow" not in job.said():
+        number = number or (metrics.exists() and job.ranks().get(victim))
+        if number:
+            for pulse in (signal.SIGSTOP, signal.SIGCONT):
+                os.kill(number, pulse)
+                time.sleep(0.003)
+    time.sleep(0.5)
+    said = job.said()
+    job.kill()
+    rows = [json.loads(line) for line in metrics.read_text().splitlines() if line.endswith("}")]
+    told = [row for row in rows if row.get("event") == "straggler"]
+    check(f"warning: rank {victim} (host host2) is slow: for 20 steps it took" in said and
+          told and (told[0]["rank"], told[0]["host"]) == (victim, "host2"),
+          "a slow rank is named with its host", said, *rows[-30:])
+    check(all(len(row["rank_seconds"]) == RANKS and max(row["rank_seconds"]) < 1.1 * row["step_seconds"] + 0.1
+              for row in rows if "loss" in row), "the metrics hold the own time of each rank", *rows[-30:])
+
+
 def forgiving(launcher, test, *arguments):
     """Runs a test of a fault, under mpirun once more if it is missed: that launcher ends ranks on its own, and may do so
     before they have said why."""
@@ -214,6 +241,9 @@ def main():
         conformance()
         nothing_listens(root, programs["dp=4"])
         strangers(root, programs["dp=4"])
+        large = root / "large"
+        subprocess.run([build / "bin/dtcc", model, "--bind=batch=256,seq=33", "--mesh=dp=4", "-o", large], check=True)
+        slow_rank(root, large, by_hand)
         for launcher, launch in launchers():
             if launcher != "torchrun":  # whose agents end all ranks when one does
                 job = (root, "pp=2,dp=2", programs["pp=2,dp=2"], launcher, launch)
