@@ -176,6 +176,8 @@ std::string manifestText(const Image &image, const RunPosition &position, const 
     json["best_loss"] = *position.best;
   if (position.skipped > 0)
     json["skipped"] = position.skipped;
+  if (!position.gradNorms.empty())
+    json["grad_norms"] = position.gradNorms;
   for (const dtcc_axis &axis : image.axes())
     json["mesh"].push_back({{"name", std::string(image.string(axis.name))},
                             {"size", axis.size},
@@ -246,6 +248,12 @@ Manifest readManifest(const std::string &path) {
   manifest.position.examples = reader.integer(json, "examples", 0, mostExamples);
   if (json.contains("skipped"))
     manifest.position.skipped = reader.integer(json, "skipped", 0, manifest.position.step);
+  if (json.contains("grad_norms"))
+    for (const Json &norm : json["grad_norms"]) {
+      if (!norm.is_number())
+        reader.bad("the field 'grad_norms' must hold numbers, got: " + shortText(norm));
+      manifest.position.gradNorms.push_back(norm.get<float>());
+    }
   const Json &seed = reader.field(json, "seed");
   if (!seed.is_number_unsigned())
     reader.bad("the field 'seed' must be an unsigned integer, got: " + shortText(seed));

@@ -58,8 +58,10 @@ CudaDevice::CudaDevice(const DeviceSetup &setup)
   for (const dtcc_bucket &bucket : rowsOf(rank.stage.buckets, image.buckets()))
     holds(bucket.view);
   recordBytes = sizeof(dtcc_rank) + rank.coordinates.size() * sizeof(int64_t);
-  hostRecords.resize(recordBytes * static_cast<uint64_t>(image.mesh().slots()));
+  const uint64_t limitAt = recordBytes * static_cast<uint64_t>(image.mesh().slots());
+  hostRecords.resize(limitAt + sizeof(float));
   records = gpu.allocate(hostRecords.size(), "the record of the rank");
+  setup.rank.gradNormLimitOnGpu = reinterpret_cast<const float *>(records + limitAt);
   loadProgram();
   // Made with the others, not in the middle of a step.
   uint32_t last = 0;
@@ -340,6 +342,7 @@ void CudaDevice::beginStep() {
     std::ranges::copy(std::as_bytes(std::span(rank.coordinates)),
                       hostRecords.begin() + static_cast<std::ptrdiff_t>(offset + sizeof seen));
   }
+  std::memcpy(hostRecords.data() + hostRecords.size() - sizeof(float), &rank.gradNormLimit, sizeof(float));
   gpu.copyToDevice(records, hostRecords.data(), hostRecords.size(), gpu.firstStream());
 }
 

@@ -23,6 +23,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace dtcc::rt {
@@ -79,6 +80,9 @@ public:
   /// is not 0; or null.
   virtual void run(uint32_t command, void *const *buffers, const void *predicate) = 0;
   virtual void endAction() = 0;
+  /// Seconds since the last beginStep in which the calling thread exchanged data with other ranks, or waited for them.
+  /// Empty where commands run later than the host gives them.
+  virtual std::optional<double> exchangeSeconds() const { return std::nullopt; }
 };
 
 } // namespace dtcc::rt

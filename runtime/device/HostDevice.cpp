@@ -62,6 +62,17 @@ void HostDevice::overlap() {
     second = std::make_unique<StreamThread>();
 }
 
+static bool computes(const dtcc_command &command) {
+  return command.kind == DTCC_KERNEL || command.kind == DTCC_LIBRARY || command.kind == DTCC_COPY ||
+         command.kind == DTCC_FILL;
+}
+
+template <typename Fn> void HostDevice::exchange(Fn &&work) {
+  auto begin = Trace::Clock::now();
+  work();
+  exchanged += std::chrono::duration<double>(Trace::Clock::now() - begin).count();
+}
+
 void HostDevice::run(uint32_t number, void *const *buffers, const void *predicate) {
   if (predicate && *static_cast<const int32_t *>(predicate) == 0)
     return;
@@ -77,13 +88,17 @@ void HostDevice::run(uint32_t number, void *const *buffers, const void *predicat
   if (second)
     for (const dtcc_wait &wait : rank.image.waits(command))
       if (uint64_t ticket = bound[wait.command - first].ticket)
-        second->wait(ticket);
-  runTraced(number, buffers, rank.abi.slot, setup.trace);
+        exchange([&] { second->wait(ticket); });
+  auto now = [&] { runTraced(number, buffers, rank.abi.slot, setup.trace); };
+  if (computes(command))
+    now();
+  else
+    exchange(now);
 }
 
 void HostDevice::endAction() {
   if (second)
-    second->drain();
+    exchange([&] { second->drain(); });
 }
 
 void HostDevice::runTraced(uint32_t number, void *const *buffers, int64_t slot, Trace *into) {

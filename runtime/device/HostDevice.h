@@ -36,6 +36,8 @@ public:
   void bind(uint32_t command) override;
   void run(uint32_t command, void *const *buffers, const void *predicate) override;
   void endAction() override;
+  void beginStep() override { exchanged = 0; }
+  std::optional<double> exchangeSeconds() const override { return exchanged; }
 
 private:
   /// Objects that the bind phase made for a command.
@@ -47,12 +49,15 @@ private:
   };
 
   void runTraced(uint32_t number, void *const *buffers, int64_t slot, Trace *into);
+  /// Runs `work`, whose seconds count as exchanged.
+  template <typename Fn> void exchange(Fn &&work);
   void runNow(uint32_t number, void *const *buffers);
 
   DeviceSetup setup;
   std::vector<ArenaMemory> memory;
   std::vector<Bound> bound; /* by command of the stage */
   std::unique_ptr<StreamThread> second;
+  double exchanged = 0; /* seconds of the step */
 };
 
 } // namespace dtcc::rt

@@ -20,6 +20,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,11 @@ struct Rank {
   Communicator *world = nullptr;
   /// The command that communicates now, for messages about waits; DTCC_NONE: none does.
   std::atomic<uint32_t> exchange{DTCC_NONE};
+
+  /// Largest norm of gradients by which a step updates anything, and where the commands of a GPU read it: the device
+  /// sets that, and copies the limit there before a step.
+  float gradNormLimit = std::numeric_limits<float>::infinity();
+  const float *gradNormLimitOnGpu = nullptr;
 
   /// "step 5, phase 'forward', command 12 (all_reduce of wte)": what the rank is doing, for people.
   std::string whereabouts() const;

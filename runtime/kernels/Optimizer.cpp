@@ -61,11 +61,12 @@ double sumSquares(ThreadTeam &team, const VectorKernels &kernels, const float *x
   return sum;
 }
 
-GradScale gradScale(double squares, double count, double clip) {
+GradScale gradScale(double squares, double count, double clip, float limit) {
   if (count == 0)
     return {0, noUpdate};
   double norm = std::sqrt(squares) / count;
-  if (!std::isfinite(norm))
+  // Rank 0 judges by the norm that it reads, in f32.
+  if (!std::isfinite(norm) || static_cast<float>(norm) > limit)
     return {static_cast<float>(norm), noUpdate};
   double scale = 1 / count;
   if (clip > 0)
@@ -73,8 +74,8 @@ GradScale gradScale(double squares, double count, double clip) {
   return {static_cast<float>(norm), static_cast<float>(scale)};
 }
 
-GradUnscale gradUnscale(double squares, double count, double clip, double lossScale) {
-  GradScale plain = gradScale(squares / lossScale / lossScale, count, clip);
+GradUnscale gradUnscale(double squares, double count, double clip, double lossScale, float limit) {
+  GradScale plain = gradScale(squares / lossScale / lossScale, count, clip, limit);
   return {{plain.norm, static_cast<float>(plain.scale / lossScale)}, std::isfinite(squares)};
 }
 

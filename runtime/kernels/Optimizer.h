@@ -24,14 +24,18 @@ constexpr int64_t sumSquaresBlocks = 1024;
 /// `partial` is scratch memory for sumSquaresBlocks sums.
 double sumSquares(ThreadTeam &team, const VectorKernels &kernels, const float *x, int64_t n, std::span<double> partial);
 
+/// The limit of norms where all are welcome.
+constexpr float noGradLimit = std::numeric_limits<float>::infinity();
+
 struct GradScale {
   float norm;  // of the mean gradient
   float scale; // to multiply the summed gradient by
 };
 /// `squares`: of the summed gradient; `count`: what the sum is divided by; `clip`:
 /// largest norm, or 0. Where there is no mean gradient (no label counts, or its norm is not
-/// finite) the scale is noUpdate: one bad batch must not reach parameters and optimizer state.
-GradScale gradScale(double squares, double count, double clip);
+/// finite), or its norm is above `limit`, the scale is noUpdate: one bad batch must not reach
+/// parameters and optimizer state.
+GradScale gradScale(double squares, double count, double clip, float limit = noGradLimit);
 
 /// The scale by which updates change nothing. Every rank has the same norm, hence the same scale.
 constexpr float noUpdate = std::numeric_limits<float>::quiet_NaN();
@@ -41,7 +45,7 @@ struct GradUnscale {
   GradScale scale;
   bool finite;
 };
-GradUnscale gradUnscale(double squares, double count, double clip, double lossScale);
+GradUnscale gradUnscale(double squares, double count, double clip, double lossScale, float limit = noGradLimit);
 
 /// The state of a dynamic loss scale, as torch.amp.GradScaler keeps it.
 struct LossScale {

@@ -12,6 +12,7 @@
 #include "runtime/launch/Executor.h"
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -138,6 +139,8 @@ void Metrics::step(const StepFacts &facts) {
   row["lr"] = facts.lr;
   row["step_seconds"] = facts.seconds;
   row["data_seconds"] = facts.dataSeconds;
+  for (double seconds : facts.rankSeconds)
+    row["rank_seconds"].push_back(std::round(seconds * 1e7) / 1e7);
   row[tokens ? "tokens_per_second" : "samples_per_second"] = rate;
   double share = image.header().peak_flops > 0 ? flops / facts.seconds / image.header().peak_flops : 0;
   if (share > 0)
@@ -170,6 +173,21 @@ void Metrics::evaluation(const EvaluationFacts &facts) {
                           static_cast<long long>(facts.batches), facts.batches == 1 ? "batch" : "batches",
                           facts.seconds)
             << (facts.isBest ? "  best" : "") << std::endl;
+}
+
+void Metrics::straggler(int64_t step, const Straggler &slow, const std::string &host) {
+  write(Json{{"event", "straggler"},
+             {"at_step", step},
+             {"rank", slow.rank},
+             {"host", host},
+             {"own_seconds", slow.seconds},
+             {"median_seconds", slow.median}}
+            .dump(-1, ' ', false, Json::error_handler_t::replace));
+  std::cerr << message("warning: rank ", slow.rank, " (host ", printable(host), ") is slow: for ",
+                       Stragglers::leastSteps, " steps it took ", formatText("%.1f", slow.seconds * 1e3),
+                       " ms of its own each, and the median of the ranks is ", formatText("%.1f", slow.median * 1e3),
+                       " ms\n")
+            << std::flush;
 }
 
 void Metrics::rollBack(int64_t from, int64_t to) {

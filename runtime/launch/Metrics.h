@@ -14,8 +14,10 @@
 #define DTCC_RUNTIME_LAUNCH_METRICS_H
 
 #include "runtime/image/Image.h"
+#include "runtime/launch/health/Stragglers.h"
 
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +40,7 @@ struct StepFacts {
   double lossCount = 1; /* by which the sum was divided */
   double gradNorm = 0;
   bool hasGradNorm = false;
+  float gradNormLimit = std::numeric_limits<float>::infinity(); /* above which the step updates nothing */
   /// With a dynamic loss scale: the scale that this step used.
   bool hasLossScale = false;
   double lossScale = 0;
@@ -45,6 +48,8 @@ struct StepFacts {
   double lr = 0;
   double seconds = 0;
   double dataSeconds = 0; /* of them, until the samples were copied */
+  /// By rank, what it spent on its own: neither waiting for others nor exchanging data. Empty where that is not known.
+  std::vector<double> rankSeconds;
 };
 
 /// An evaluation behind a step.
@@ -67,6 +72,8 @@ public:
   void start(const RunFacts &facts);
   void step(const StepFacts &facts);
   void evaluation(const EvaluationFacts &facts);
+  /// A rank of `host` has become slow by `step`: says so.
+  void straggler(int64_t step, const Straggler &slow, const std::string &host);
   /// The run goes back from step `from` to step `to`: the rows between are removed.
   void rollBack(int64_t from, int64_t to);
   void end(int64_t steps, bool interrupted);

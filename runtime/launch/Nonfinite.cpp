@@ -31,18 +31,25 @@ size_t spanOf(const dtcc_view &view) {
 
 Verdict judge(const StepFacts &facts) {
   bool norm = !facts.hasGradNorm || std::isfinite(facts.gradNorm);
+  const bool spike = norm && facts.gradNorm > static_cast<double>(facts.gradNormLimit);
+  if (std::isfinite(facts.loss) && spike)
+    return Verdict::Spike;
   if (std::isfinite(facts.loss) && (norm || (facts.hasLossScale && facts.lossScale >= leastLossScale)))
     return Verdict::Good;
   // Without a label that counts there is no mean gradient either.
-  bool updated = norm && (!facts.hasGradNorm || facts.lossCount != 0);
+  bool updated = norm && !spike && (!facts.hasGradNorm || facts.lossCount != 0);
   return updated ? Verdict::Updated : Verdict::NotUpdated;
 }
 
-std::string describeNonfinite(const StepFacts &facts) {
+std::string describeBadStep(const StepFacts &facts, const SpikeGuard &guard) {
   if (facts.lossCount == 0)
     return message("the loss of step ", facts.step, " is not a number: no label of its batch counts");
   if (!std::isfinite(facts.loss))
     return message("the loss of step ", facts.step, " is not finite, got: ", facts.loss);
+  if (judge(facts) == Verdict::Spike)
+    return message("the gradients of step ", facts.step, " are a spike: their norm is ", facts.gradNorm, ", more than ",
+                   guard.ratio(), " times the median of the last ", SpikeGuard::window, " steps (", guard.median(),
+                   ")");
   return message("the gradients of step ", facts.step, " are not finite: their norm is ", facts.gradNorm);
 }
 

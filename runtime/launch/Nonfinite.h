@@ -20,6 +20,7 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/launch/Metrics.h"
+#include "runtime/launch/health/SpikeGuard.h"
 
 #include <vector>
 
@@ -36,13 +37,18 @@ enum class Verdict : int32_t {
   NotUpdated = 1,
   /// The loss alone is not finite: the gradients were, and the update was made.
   Updated = 2,
+  /// Finite, but the gradients' norm is above the step's limit (health/SpikeGuard.h): the update was left out.
+  Spike = 3,
 };
+
+/// Whether parameters and optimizer state are those of the step before.
+inline bool leavesState(Verdict verdict) { return verdict == Verdict::NotUpdated || verdict == Verdict::Spike; }
 
 /// The verdict on a step, from what rank 0 reads behind it.
 Verdict judge(const StepFacts &facts);
 
-/// "the loss of step 3 is not finite (nan)", or that of the gradients' norm.
-std::string describeNonfinite(const StepFacts &facts);
+/// "the loss of step 3 is not finite (nan)", or why its gradients are none to use.
+std::string describeBadStep(const StepFacts &facts, const SpikeGuard &guard);
 
 /// Steps in a row that are skipped, and returns to one checkpoint, before a run that goes on counts as one that cannot.
 constexpr int64_t mostSkippedInARow = 100, mostRollbacks = 10;

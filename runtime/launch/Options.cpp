@@ -52,6 +52,11 @@ std::string fraction(std::string &text) {
   return good ? std::string() : message("must be a number between 0 and 1, got: ", text);
 }
 
+bool hasGradNorm(const Image &image) {
+  return std::any_of(image.stages().begin(), image.stages().end(),
+                     [](const dtcc_stage &stage) { return stage.scalars[DTCC_SCALAR_GRAD_NORM] != DTCC_NONE; });
+}
+
 /// What the options say together of evaluations; completes them.
 void checkEvaluation(Options &options, const Image &image) {
   EvaluationOptions &eval = options.evaluation;
@@ -169,6 +174,11 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       ->transform(CLI::CheckedTransformer(choices).description(""))
       ->group(training);
 
+  app.add_option("--max-grad-norm-ratio", options.maxGradNormRatio,
+                 "A step whose gradients' norm is above X times the median of the last 32 is such a step too")
+      ->check(atLeast(1.0))
+      ->group(training);
+
   std::string output = "Output";
   app.add_option("--metrics", options.metrics, "JSON lines file with a line for each step")->group(output);
   app.add_option("--save", options.save.path, "Trained model: FILE.safetensors, FOLDER/ of shards, or FILE.onnx")
@@ -258,6 +268,9 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       failWith(Status::Usage, options.resume ? "--resume" : "--checkpoint-every", " needs --checkpoint=DIR");
     if (options.onNonfinite == OnNonfinite::Rollback && options.checkpoint.empty())
       failWith(Status::Usage, "--on-nonfinite=rollback needs --checkpoint=DIR");
+    if (options.maxGradNormRatio > 0 && !hasGradNorm(image))
+      failWith(Status::Usage,
+               "--max-grad-norm-ratio needs the norm of the gradients, which this program does not compute");
     if (options.save.path.empty() && eval.best.path.empty() && (app.count("--save-type") || app.count("--shard-size")))
       failWith(Status::Usage, app.count("--save-type") ? "--save-type" : "--shard-size", " needs --save");
     if (!options.tune.empty() && image.gpuCode().modules.empty())

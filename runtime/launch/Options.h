@@ -50,6 +50,7 @@ struct Options {
   KeepOptions keep;
   bool resume = false, resumeAnyway = false;
   OnNonfinite onNonfinite = OnNonfinite::Stop;
+  double maxGradNormRatio = 0; /* to the median of the last steps' norms; 0: none */
   std::string profile;
   uint64_t seed = 0;
   bool hasSeed = false; /* --seed was given */

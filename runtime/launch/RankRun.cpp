@@ -10,6 +10,7 @@
 
 #include "runtime/checkpoint/CheckpointWriter.h"
 #include "runtime/checkpoint/Save.h"
+#include "runtime/collective/network/Host.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Signals.h"
 #include "runtime/data/ReadAhead.h"
@@ -78,13 +79,18 @@ public:
     if (writer && shared.options.checkpointEvery > 0)
       writer->reserve();
 
-    Agreed agreed = agree({interruptRequested()});
+    Agreed agreed = agree({interruptRequested(), Verdict::Good, false, false, guard.limit()});
     int64_t step = base.step;
     while (step < shared.steps && !agreed.ends()) {
       forwardBuffers->keep();
       StepFacts facts = runStep(++step);
-      agreed = agree({interruptRequested(), metrics ? judge(facts) : Verdict::Good, losesMetrics(),
-                      writer && writer->isWriting()});
+      Verdict verdict = metrics ? judge(facts) : Verdict::Good;
+      if (metrics && verdict == Verdict::Good)
+        guard.add(facts.gradNorm);
+      agreed = agree(
+          {interruptRequested(), verdict, losesMetrics(), writer && writer->isWriting(), guard.limit(), ownSeconds});
+      if (metrics)
+        report(facts);
       if (writer && writer->isUnderWay() && !agreed.writing)
         writer->publish();
       if (agreed.verdict != Verdict::Good && !recover(facts, agreed.verdict, step))
@@ -137,17 +143,39 @@ private:
     bool interrupted = false;
     Verdict verdict = Verdict::Good;
     bool metricsLost = false;
-    bool writing = false; /* a checkpoint is under way */
+    bool writing = false;    /* a checkpoint is under way */
+    float gradNormLimit = 0; /* of the next step; rank 0 says it */
+    float ownSeconds = 0;    /* of this step, without waiting; negative: not known */
 
     bool ends() const { return interrupted || metricsLost; }
   };
 
   /// The worst that any rank says, on all of them.
   Agreed agree(const Agreed &mine) {
-    int32_t said[] = {mine.interrupted, static_cast<int32_t>(mine.verdict), mine.metricsLost, mine.writing};
+    said.assign(static_cast<size_t>(image.mesh().ranks()), mine);
     if (rank.world)
-      rank.world->allReduce(said, said, std::size(said), DTCC_I32, DTCC_MAX);
-    return {said[0] != 0, static_cast<Verdict>(said[1]), said[2] != 0, said[3] != 0};
+      rank.world->allGather(&mine, said.data(), sizeof(Agreed), DTCC_I8);
+    Agreed all = said[0];
+    for (const Agreed &each : said) {
+      all.interrupted |= each.interrupted;
+      all.verdict = std::max(all.verdict, each.verdict);
+      all.metricsLost |= each.metricsLost;
+      all.writing |= each.writing;
+    }
+    if (all.gradNormLimit > 0)
+      rank.gradNormLimit = all.gradNormLimit;
+    return all;
+  }
+
+  /// Rank 0 writes down a step on which all have agreed.
+  void report(StepFacts &facts) {
+    for (const Agreed &each : said)
+      if (each.ownSeconds >= 0 && said.size() > 1)
+        facts.rankSeconds.push_back(static_cast<double>(each.ownSeconds));
+    metrics->step(facts);
+    if (facts.rankSeconds.size() == said.size())
+      for (const Straggler &slow : stragglers->step(facts.rankSeconds))
+        metrics->straggler(facts.step, slow, hosts[static_cast<size_t>(slow.rank)].name);
   }
 
   /// A run whose metrics are lost stops if that loses nothing else.
@@ -187,27 +215,26 @@ private:
   /// A step that is not finite: goes on as the options say, or else saves the last good state and returns false.
   /// `step` is the last that counts then.
   bool recover(const StepFacts &facts, Verdict verdict, int64_t &step) {
-    if (verdict == Verdict::NotUpdated)
+    if (leavesState(verdict))
       forwardBuffers->restore();
     const OnNonfinite choice = shared.options.onNonfinite;
     skippedInARow = skippedUpTo + 1 == step ? skippedInARow + 1 : 1;
     skippedUpTo = step;
-    std::string what = metrics ? describeNonfinite(facts) : "";
+    std::string what = metrics ? describeBadStep(facts, guard) : "";
     if (choice == OnNonfinite::Skip && skippedInARow <= mostSkippedInARow) {
       // A loss scale counts by itself.
-      if (verdict == Verdict::NotUpdated && !facts.hasLossScale)
+      if (verdict == Verdict::Spike || (verdict == Verdict::NotUpdated && !facts.hasLossScale))
         ++base.skipped;
       if (metrics)
         std::cerr << "warning: " << what
-                  << (verdict == Verdict::NotUpdated ? ": the step is skipped\n"
-                                                     : ": its gradients are, and are used\n");
+                  << (leavesState(verdict) ? ": the step is skipped\n" : ": its gradients are, and are used\n");
       return true;
     }
     if (choice == OnNonfinite::Rollback && newest && ++rollbacks <= mostRollbacks) {
       rollBack(what, step);
       return true;
     }
-    step -= verdict == Verdict::NotUpdated ? 1 : 0;
+    step -= leavesState(verdict) ? 1 : 0;
     bool progress = step > shared.begin.step;
     if (progress)
       save(step);
@@ -239,6 +266,8 @@ private:
     device->uploadStates();
     base = reader.position();
     base.examples = examples;
+    guard = SpikeGuard(shared.options.maxGradNormRatio, base.gradNorms);
+    rank.gradNormLimit = agree({false, Verdict::Good, false, false, guard.limit()}).gradNormLimit;
     step = base.step;
     if (metrics) {
       std::cerr << "warning: " << what << ": back to step " << step << ", without the data of the steps between\n";
@@ -301,8 +330,15 @@ private:
                    shared.begin.seed,     std::vector<uint64_t>(static_cast<size_t>(image.mesh().ranks()), bytes)};
     if (rank.world)
       rank.world->allGather(&bytes, facts.bytes.data(), 1, DTCC_I64);
+    hosts.assign(facts.bytes.size(), HostName::ofThis());
+    if (rank.world)
+      rank.world->allGather(&hosts[static_cast<size_t>(rank.abi.rank)], hosts.data(), sizeof(HostName), DTCC_I8);
     if (rank.abi.rank != 0)
       return;
+    std::vector<int64_t> programs;
+    for (int64_t each = 0; each < image.mesh().ranks(); ++each)
+      programs.push_back(&image.stageAt(image.mesh().coordinates(each, 0)) - image.stages().data());
+    stragglers.emplace(programs);
     metrics.emplace(image, shared.options.metrics, shared.checkpoint ? std::optional(shared.begin.step) : std::nullopt);
     metrics->start(facts);
   }
@@ -341,11 +377,14 @@ private:
     int64_t first = positionAfter(step - 1).examples;
     dataSeconds = 0;
     int64_t slotsLeft = image.mesh().slots();
+    ownSeconds = -1;
     executor.runStep([&](int64_t slot) {
       fill(slot, first);
       if (--slotsLeft == 0 && step < shared.steps)
         readAhead.begin(positionAfter(step).examples);
     });
+    if (std::optional<double> others = device->exchangeSeconds())
+      ownSeconds = static_cast<float>(std::chrono::duration<double>(Trace::Clock::now() - begin).count() - *others);
     if (!metrics)
       return facts;
     read({DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_GRAD_NORM, DTCC_SCALAR_LOSS_SCALE,
@@ -361,13 +400,15 @@ private:
     if (auto *norm = scalar<float>(DTCC_SCALAR_GRAD_NORM)) {
       facts.hasGradNorm = true;
       facts.gradNorm = static_cast<double>(*norm);
+      facts.gradNormLimit = rank.gradNormLimit;
     }
     facts.lr = lr;
     facts.dataSeconds = dataSeconds;
     facts.seconds = std::chrono::duration<double>(Trace::Clock::now() - begin).count();
-    bool skips = !skipped && shared.options.onNonfinite == OnNonfinite::Skip && judge(facts) == Verdict::NotUpdated;
-    facts.skipped = skipped ? static_cast<int64_t>(*skipped) : base.skipped + skips;
-    metrics->step(facts);
+    const Verdict verdict = judge(facts);
+    bool skips = verdict == Verdict::Spike || (!skipped && verdict == Verdict::NotUpdated);
+    facts.skipped = base.skipped + (skips && shared.options.onNonfinite == OnNonfinite::Skip) +
+                    (skipped ? static_cast<int64_t>(*skipped) : 0);
     return facts;
   }
 
@@ -395,6 +436,7 @@ private:
     RunPosition position = base;
     position.examples += (step - position.step) * image.training().batch;
     position.step = step;
+    position.gradNorms = guard.norms();
     return position;
   }
 
@@ -413,6 +455,11 @@ private:
   std::optional<CheckpointWriter> writer;
   ReadAhead readAhead{shared.batches, rank.abi.rank};
   double dataSeconds = 0; /* of this step, until its samples were copied */
+  float ownSeconds = -1;  /* of this step, without waiting for others and exchanges with them */
+  std::vector<Agreed> said;
+  std::vector<HostName> hosts; /* by rank */
+  std::optional<Stragglers> stragglers;
+  SpikeGuard guard{shared.options.maxGradNormRatio, shared.begin.gradNorms}; /* rank 0's counts */
 
   RunPosition base = shared.begin; /* from which positions are counted */
   /// The step of the newest checkpoint that this run began to write or resumed from.

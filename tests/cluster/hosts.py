@@ -23,6 +23,10 @@ def quietly(*command):
 def make(count):
     """Within namespaces of its own: a bridge and `count` hosts on it."""
     quietly("mount", "-t", "tmpfs", "none", "/run")
+    names = "".join(f"{ADDRESS}{i} host{i}\n" for i in range(1, count + 1))
+    with open("/run/hosts", "w") as file:
+        file.write("127.0.0.1 localhost\n" + names)
+    quietly("mount", "--bind", "/run/hosts", "/etc/hosts")
     quietly("ip", "link", "set", "lo", "up")
     quietly("ip", "link", "add", "bridge", "type", "bridge")
     quietly("ip", "link", "set", "bridge", "up")

@@ -6,91 +6,10 @@
 # message that is right. hosts.py starts this as root of its namespaces.
 import json, os, pathlib, re, signal, subprocess, sys, tempfile, time
 
-here = pathlib.Path(__file__).resolve().parent
-build = pathlib.Path(sys.argv[1]).resolve()
-source = here.parent.parent
-model = source / "tests/frontends/onnx/Inputs/gpt2/loss.onnx"
-data = f"--data={source / 'tests/e2e/Inputs/gpt2/data'}"
-RANKS, EACH = 4, 2
+from jobs import EACH, RANKS, Job, build, check, data, ended, here, hosts, losses, model, on, torchrun, wrong
+
 SECONDS = 3  # the hang timeout of runs that are to hang
-torchrun = build / "export/bin/torchrun"
 plugin = build / "lib/libdtcc_mpi.so"
-wrong = []
-
-
-def check(good, what, *more):
-    print("ok:  " if good else "BAD: ", what, flush=True)
-    if not good:
-        wrong.append(what)
-        print(*more, sep="\n", flush=True)
-
-
-def on(host, *command):
-    return [sys.executable, here / "hosts.py", "on", str(host), *map(str, command)]
-
-
-def hosts(*command):
-    subprocess.run([sys.executable, here / "hosts.py", *command], check=True)
-
-
-class Job:
-    """Processes that run one program; what they say goes to files."""
-
-    def __init__(self, folder):
-        self.folder, self.children = folder, []
-
-    def start(self, command, **environment):
-        with open(self.folder / f"said-{len(self.children)}", "w") as said:
-            self.children.append(subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL,
-                                                  stderr=said, env={**os.environ, **environment}))
-
-    def wait(self, seconds=60):
-        """Statuses of all children; None of one that did not end."""
-        end = time.monotonic() + seconds
-        for child in self.children:
-            try:
-                child.wait(max(0.1, end - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                pass
-        return [child.poll() for child in self.children]
-
-    def said(self):
-        return "".join((self.folder / f"said-{i}").read_text() for i in range(len(self.children)))
-
-    def errors(self):
-        return [line for line in self.said().splitlines() if line.startswith("error")]
-
-    def ranks(self):
-        """Numbers of processes, by rank."""
-        found = {}
-        for process in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                words = (process / "cmdline").read_bytes().decode().split("\0")
-                variables = (process / "environ").read_bytes().decode(errors="replace").split("\0")
-            except OSError:
-                continue
-            if f"DTCC_TEST_JOB={self.folder}" not in variables or self.program != words[0]:
-                continue
-            for word in [*words, *variables]:
-                if match := re.fullmatch(r"(?:--rank|OMPI_COMM_WORLD_RANK|RANK)=(\d+)", word):
-                    found[int(match[1])] = int(process.name)
-                    break
-        return found
-
-    def gone(self, but=frozenset()):
-        """Waits for all ranks to end; the ones that do not, within a minute."""
-        end = time.monotonic() + 60
-        while time.monotonic() < end and set(self.ranks()) - but:
-            time.sleep(0.1)
-        return set(self.ranks()) - but
-
-    def kill(self):
-        for process in [*self.ranks().values(), *[child.pid for child in self.children if child.poll() is None]]:
-            try:
-                os.kill(process, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        self.wait(10)
 
 
 def by_hand(job, port, arguments):
@@ -139,12 +58,6 @@ def start(launcher, root, program, *options):
 start.port = 29600
 
 
-def losses(path):
-    """Step to loss and gradient norm, as text: no digit is lost."""
-    steps = [json.loads(line, parse_float=str) for line in path.read_text().splitlines()]
-    return {step["step"]: (step["loss"], step.get("grad_norm")) for step in steps if "loss" in step}
-
-
 def same_losses(root, name, program):
     expected = root / f"{name}.alone"
     subprocess.run([program, data, "--steps=3", f"--metrics={expected}"], check=True, stdout=subprocess.DEVNULL)
@@ -191,7 +104,7 @@ def begun(launch, root, program):
     metrics = pathlib.Path(tempfile.mkdtemp(dir=root)) / "metrics"
     job = start(launch, root, program, data, "--steps=1000000000", f"--metrics={metrics}", f"--hang-timeout={SECONDS}")
     for _ in range(600):
-        if metrics.exists() and '"loss"' in metrics.read_text() or None not in [child.poll() for child in job.children]:
+        if metrics.exists() and '"loss"' in metrics.read_text() or not job.running():
             break
         time.sleep(0.1)
     return job
@@ -236,6 +149,33 @@ def stopped_rank(root, name, program, launcher, launch, victim):
     one = len(errors) == 1 or (launcher == "mpirun" and errors)
     good = not left and one and all(re.search(culprit, each) and re.search(r", at step \d+", each) for each in errors)
     check(good, f"{name} by {launcher}: stopped rank {victim} is named, and the others end", left, job.said())
+
+
+def slow_rank(root, program, launch):
+    """A rank that is stopped for half of the time, in pulses shorter than a step, is named with its host."""
+    victim = 3
+    metrics = root / "slow.metrics"
+    tokens = root / "tokens"
+    tokens.write_bytes(bytes(i * i % 31 for i in range(50000)))
+    job = start(launch, root, program, f"--tokens={tokens}:u8", "--steps=100000", f"--metrics={metrics}", "--hang-timeout=40")
+    end = time.monotonic() + 120
+    number = None
+    while time.monotonic() < end and job.running() and "is slow" not in job.said():
+        number = number or (metrics.exists() and job.ranks().get(victim))
+        if number:
+            for pulse in (signal.SIGSTOP, signal.SIGCONT):
+                os.kill(number, pulse)
+                time.sleep(0.003)
+    time.sleep(0.5)
+    said = job.said()
+    job.kill()
+    rows = [json.loads(line) for line in metrics.read_text().splitlines() if line.endswith("}")]
+    told = [row for row in rows if row.get("event") == "straggler"]
+    check(f"warning: rank {victim} (host host2) is slow: for 20 steps it took" in said and
+          told and (told[0]["rank"], told[0]["host"]) == (victim, "host2"),
+          "a slow rank is named with its host", said, *rows[-30:])
+    check(all(len(row["rank_seconds"]) == RANKS and max(row["rank_seconds"]) < 1.1 * row["step_seconds"] + 0.1
+              for row in rows if "loss" in row), "the metrics hold the own time of each rank", *rows[-30:])
 
 
 def forgiving(launcher, test, *arguments):
@@ -301,14 +241,16 @@ def main():
         conformance()
         nothing_listens(root, programs["dp=4"])
         strangers(root, programs["dp=4"])
+        large = root / "large"
+        subprocess.run([build / "bin/dtcc", model, "--bind=batch=256,seq=33", "--mesh=dp=4", "-o", large], check=True)
+        slow_rank(root, large, by_hand)
         for launcher, launch in launchers():
             if launcher != "torchrun":  # whose agents end all ranks when one does
                 job = (root, "pp=2,dp=2", programs["pp=2,dp=2"], launcher, launch)
                 forgiving(launcher, cut_link, *job)
                 for victim in (1, 2):
                     forgiving(launcher, stopped_rank, *job, victim)
-    print(f"{len(wrong)} wrong")
-    sys.exit(1 if wrong else 0)
+    ended()
 
 
 main()

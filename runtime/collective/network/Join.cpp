@@ -22,9 +22,10 @@ std::string variable(const char *name) {
   return value ? value : "";
 }
 
-/// Secret that the processes of the run know, and nobody else should.
-std::string tokenOf(const Launch &launch) {
-  std::string token;
+/// Secret that the processes of the run know, and nobody else should. Processes of one host do not meet: they find each
+/// other by it alone.
+std::string tokenOf(const Launch &launch, bool meets) {
+  std::string token, attempt;
   if (!launch.tokenFile.empty()) {
     std::ifstream file(launch.tokenFile, std::ios::binary);
     std::ostringstream text;
@@ -42,8 +43,10 @@ std::string tokenOf(const Launch &launch) {
          "no other run has",
          launch.launcher == "torchrun" ? " (or set TORCHELASTIC_RUN_ID, as torchrun does)" : "");
   }
-  // torchrun starts a run that failed again: what is left of the one before stays outside.
-  return token + " " + variable("TORCHELASTIC_RESTART_COUNT");
+  // A launcher starts a run that failed again, and what is left of the one before stays outside. Slurm's count is the
+  // job's. Each of torchrun's agents counts for itself, and not every restart: on several hosts the counts may differ.
+  token += " " + variable("SLURM_RESTART_COUNT");
+  return meets ? token : token + " " + variable("TORCHELASTIC_RESTART_COUNT");
 }
 
 /// The first host of Slurm's "node[03-05,9],other".
@@ -99,10 +102,11 @@ void joinRun(Launch &launch) {
                (launch.launcher == "srun" && (std::getenv("PMIX_RANK") || std::getenv("PMI_RANK")));
   if (byMpi && launch.rendezvous.empty())
     return;
-  launch.token = tokenOf(launch);
   if (launch.rendezvous.empty())
     launch.rendezvous = rendezvousOf(launch);
-  if (launch.rendezvous.empty() || launch.processes == 1)
+  const bool meets = !launch.rendezvous.empty() && launch.processes > 1;
+  launch.token = tokenOf(launch, meets);
+  if (!meets)
     return;
   launch.meeting = std::make_shared<Meeting>(launch);
   std::vector<int64_t> near = launch.meeting->neighbours(launch.process);

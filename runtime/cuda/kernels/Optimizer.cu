@@ -139,7 +139,7 @@ DTCC_KERNEL(grad_scale, GradScale, warpSize) {
   double norm = 0, scale = __builtin_nan("");
   if (count != 0)
     norm = __builtin_sqrt(squares / lossScale / lossScale) / count;
-  if (count != 0 && norm - norm == 0) {
+  if (count != 0 && norm - norm == 0 && !(p.limit && static_cast<float>(norm) > *p.limit)) {
     scale = 1 / count;
     if (p.clip > 0)
       scale *= least(1.0, p.clip / (norm + 1e-6));

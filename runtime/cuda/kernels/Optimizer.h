@@ -32,6 +32,7 @@ struct SumSquares {
 /// grad_scale and, with a loss scale and `finite`, grad_unscale: one thread.
 struct GradScale {
   const float *squares, *count, *lossScale;
+  const float *limit; /* largest norm by which parameters are updated; null: none */
   float *norm, *scale;
   int32_t *finite;
   double clip, unit;

@@ -57,8 +57,9 @@ public:
       operands.scalar(5, "finite", DTCC_I32);
     clip = operands.real(0), unit = unscales ? operands.real(1) : 1;
   }
-  void run(Rank &, const Call &call) override {
+  void run(Rank &rank, const Call &call) override {
     GradScale p = {};
+    p.limit = rank.gradNormLimitOnGpu;
     size_t next = 0;
     p.squares = address<const float>(call, next++), p.count = address<const float>(call, next++);
     if (unscales)

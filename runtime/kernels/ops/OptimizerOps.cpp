@@ -41,9 +41,9 @@ public:
       operands.scalar(i, names[i]);
     clip = operands.real(0);
   }
-  void run(Rank &, void *const *buffers) override {
+  void run(Rank &rank, void *const *buffers) override {
     auto scalar = [&](size_t i) { return static_cast<float *>(buffers[i]); };
-    GradScale result = gradScale(*scalar(0), *scalar(1), clip);
+    GradScale result = gradScale(*scalar(0), *scalar(1), clip, rank.gradNormLimit);
     *scalar(2) = result.norm;
     *scalar(3) = result.scale;
   }
@@ -62,9 +62,9 @@ public:
     operands.scalar(5, "finite", DTCC_I32);
     clip = operands.real(0), unit = operands.real(1);
   }
-  void run(Rank &, void *const *buffers) override {
+  void run(Rank &rank, void *const *buffers) override {
     auto scalar = [&](size_t i) { return static_cast<float *>(buffers[i]); };
-    GradUnscale result = gradUnscale(*scalar(0), *scalar(1), clip, *scalar(2) * unit);
+    GradUnscale result = gradUnscale(*scalar(0), *scalar(1), clip, *scalar(2) * unit, rank.gradNormLimit);
     *scalar(3) = result.scale.norm;
     *scalar(4) = result.scale.scale;
     *static_cast<int32_t *>(buffers[5]) = result.finite;

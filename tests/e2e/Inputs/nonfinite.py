@@ -5,9 +5,10 @@
 #
 """Checks what a program does about one batch that is not finite.
 
-    nonfinite.py PROGRAM --data=FOLDER --input=NAME --batch=N --work=FOLDER [--value=nan] [--options=...]
+    nonfinite.py PROGRAM --data=FOLDER --input=NAME --batch=N --work=FOLDER [--value=nan] [--bad=4] [--options=...]
 
-One batch of the input NAME becomes `value`. Then the program must:
+The batch of step `bad`, an even number, becomes `value` in the input NAME. With --max-grad-norm-ratio among the options
+the value may be finite, and is too large. Then the program must:
 
 - by default stop with status 9 and one message, behind a checkpoint whose state is the clean run's;
 - with --on-nonfinite=skip train, bit for bit, what it trains on data without that batch;
@@ -32,15 +33,16 @@ parser.add_argument("--input", required=True)
 parser.add_argument("--batch", type=int, required=True)
 parser.add_argument("--work", required=True)
 parser.add_argument("--value", type=float, default=float("nan"))
+parser.add_argument("--bad", type=int, default=4)
 parser.add_argument("--options", default="")
 arguments = parser.parse_args()
-batch, bad, steps = arguments.batch, 4, 6  # the step whose batch is bad, and those of a run
+batch, bad, steps = arguments.batch, arguments.bad, arguments.bad + 2  # the step whose batch is bad, and those of a run
 
 shutil.rmtree(arguments.work, ignore_errors=True)
 inputs = {name[:-4]: numpy.load(os.path.join(arguments.data, name))[:batch * 2] for name in os.listdir(arguments.data)
           if name.endswith(".npy")}
 # Enough different batches for every step.
-inputs = {name: numpy.concatenate([numpy.roll(array, i, axis=0) for i in range(4)])
+inputs = {name: numpy.concatenate([numpy.roll(array, i, axis=0) for i in range(steps // 2 + 1)])
           for name, array in inputs.items()}
 
 
@@ -91,7 +93,7 @@ write("back", without(bad - 1, bad))
 
 # Stop: the state of the step before is saved, once.
 errors = run(9, "poisoned", f"--steps={steps}", f"--checkpoint={at('stop')}", f"--save={at('none')}").splitlines()
-if sum("error:" in line for line in errors) != 1 or f"of step {bad} is" not in errors[-1].replace("step 4 are", "step 4 is"):
+if sum("error:" in line for line in errors) != 1 or f"of step {bad} is" not in errors[-1].replace(f"step {bad} are", f"step {bad} is"):
     sys.exit("nonfinite.py: one message must name the step, got: " + "\n".join(errors))
 if os.path.exists(at("none")):
     sys.exit("nonfinite.py: a run that stopped saved its model")
@@ -117,6 +119,11 @@ folder = f"--checkpoint={at('skipping')}"
 run(0, "poisoned", f"--steps={bad}", "--on-nonfinite=skip", folder)
 run(0, "poisoned", f"--steps={steps}", "--on-nonfinite=skip", folder, "--resume", f"--save={at('skip-resumed')}")
 same("skip-resumed", "left-out")
+# A run that goes on right before the bad step knows it as well.
+folder = f"--checkpoint={at('knowing')}"
+run(0, "poisoned", f"--steps={bad - 1}", folder)
+run(0, "poisoned", f"--steps={steps}", "--on-nonfinite=skip", folder, "--resume", f"--save={at('knows')}")
+same("knows", "left-out")
 
 # Roll back: from step 4 to the checkpoint of step 2, and on with the data of step 5.
 run(0, "poisoned", f"--steps={steps - 2}", "--on-nonfinite=rollback", f"--checkpoint={at('rolling')}",

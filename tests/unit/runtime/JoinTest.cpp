@@ -107,6 +107,24 @@ TEST_F(Join, TwoRunsWithOnePortStayApart) {
   EXPECT_NE(a, b);
 }
 
+/// torchrun's agents count for themselves, and only the restarts for a failure of their own: a run on several hosts
+/// meets again although their counts differ. Slurm's count is the job's, and tells attempts apart.
+TEST_F(Join, RanksMeetAgainBehindARestart) {
+  auto statusOf = [&](const std::string &launcher, const char *count, const char *first, const char *second) {
+    std::string commands;
+    for (const char *rank : {"0", "1"})
+      commands += command(launcher + rank + " " + count + "=" + (*rank == '0' ? first : second),
+                          "--hang-timeout=2 --rendezvous=127.0.0.1:" + std::to_string(port)) +
+                  " & pids=\"$pids $!\"; ";
+    return shell(shellOf(commands + "for pid in $pids; do wait $pid || exit $?; done")).status;
+  };
+  const std::string torchrun = "WORLD_SIZE=2 LOCAL_WORLD_SIZE=1 LOCAL_RANK=0 MASTER_PORT=1 TORCHELASTIC_RUN_ID=a RANK=";
+  const std::string srun = "SLURM_STEP_NUM_TASKS=2 SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=";
+  EXPECT_EQ(statusOf(torchrun, "TORCHELASTIC_RESTART_COUNT", "0", "1"), 0);
+  EXPECT_EQ(statusOf(srun, "SLURM_RESTART_COUNT", "1", "1"), 0);
+  EXPECT_EQ(statusOf(srun, "SLURM_RESTART_COUNT", "0", "1"), 5);
+}
+
 TEST_F(Join, ARankThatComesTwiceIsRefused) {
   std::string options = "--rendezvous=127.0.0.1:" + std::to_string(port) + " --hang-timeout=3 " +
                         token("token", "a secret of this test") + " --ranks=4 --rank=";

@@ -137,6 +137,7 @@ TEST_F(Program, RefusesBadInput) {
       {"--save=/dev/null", 1, "it must be a regular file"},
       {"stray", 2, "every argument must be an option, got: stray"},
       {"--threads=0", 2, "--threads"},
+      {"--max-grad-norm-ratio=2", 2, "needs the norm of the gradients, which this program does not compute"},
   };
   for (const Case &c : cases) {
     Outcome outcome = run(2, c.options);

@@ -1,0 +1,144 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# restarts.py BUILD LAUNCHER [KILLS [SEED]]: a run on two hosts that starts again by itself (docs/faults.md). Ranks, or
+# all ranks of a host, are killed at random times; at the end the losses are those of a run that nobody killed, bit for
+# bit, and no step stands twice in the metrics. LAUNCHER is torchrun (its agents), slurm (--requeue), or loops (of a shell,
+# one for each rank). hosts.py starts this as root of its namespaces.
+import json, os, pathlib, random, re, signal, subprocess, sys, tempfile, time
+
+import slurm
+from jobs import EACH, RANKS, Job, build, check, data, ended, losses, model, on, torchrun, wrong
+
+EVERY = 5  # steps between checkpoints
+launcher = sys.argv[2]
+kills = int(sys.argv[3]) if len(sys.argv) > 3 else 3
+draw = random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else None)
+# On a fast machine a run goes on for some steps until it is seen that it is to be killed.
+steps = 40 * (kills + 1)
+
+
+def by_torchrun(job, arguments):
+    for host in (1, 2):
+        job.start(on(host, torchrun, "--no-python", "--nnodes=2", f"--nproc-per-node={EACH}", f"--max-restarts={4 * kills}",
+                     "--rdzv-backend=c10d", "--rdzv-endpoint=host1:29500", f"--rdzv-id={job.folder.name}", *arguments))
+
+
+def by_loops(job, arguments):
+    token = job.folder / "token"
+    token.write_text(f"a secret of {job.folder}\n")
+    for rank in range(RANKS):
+        job.start(on(1 + rank // EACH, "sh", "-c", 'until "$@"; do sleep 0.2; done', "loop", *arguments,
+                     "--rendezvous=host1:29600", f"--rank={rank}", f"--ranks={RANKS}", f"--token-file={token}"))
+
+
+def by_slurm(job, arguments):
+    batch = job.folder / "batch"
+    batch.write_text(f"""#!/bin/bash
+#SBATCH --nodes=2 --ntasks-per-node={EACH} --requeue --open-mode=append --signal=USR1@120 --output={job.folder}/said-by-slurm
+srun --kill-on-bad-exit {" ".join(map(str, arguments))}
+status=$?
+case $status in
+3|4|5|1[3-5][0-9]) scontrol requeue "$SLURM_JOB_ID" ;;
+esac
+exit $status
+""")
+    job.start(on(1, "sbatch", "--wait", batch))
+
+
+def said(job):
+    return "".join(path.read_text() for path in sorted(job.folder.glob("said-*")))
+
+
+def last_step(metrics):
+    try:
+        rows = re.findall(r'^{"step":(\d+).*}$', metrics.read_text(), re.MULTILINE)
+    except FileNotFoundError:
+        return 0
+    return int(rows[-1]) if rows else 0
+
+
+def strike(job):
+    """Kills a rank, or all of a host. Slurm's job may be asked to save and end instead, as it is before its time is over."""
+    ranks = job.ranks()
+    if launcher == "slurm" and draw.random() < 0.4:
+        subprocess.run(on(1, "scancel", "--signal=USR1", "1"), check=True)
+        return "USR1"
+    victim = draw.randrange(RANKS)
+    victims = [victim]
+    if draw.random() < 0.25:
+        victims = [rank for rank in range(RANKS) if rank // EACH == victim // EACH]
+    for rank in victims:
+        try:
+            os.kill(ranks[rank], signal.SIGKILL)
+        except (KeyError, ProcessLookupError):
+            pass
+    return f"killed {victims}"
+
+
+def kill_at_random(job, metrics):
+    """Returns how many steps were run again, by kill."""
+    lost = []
+    for number in range(kills):
+        base = last_step(metrics)
+        end = time.monotonic() + 120
+        aim = base + draw.randrange(12)
+        while time.monotonic() < end and job.running() and (len(job.ranks()) < RANKS or last_step(metrics) < aim):
+            time.sleep(0.02)
+        time.sleep(draw.random() * 0.2)
+        before = last_step(metrics)
+        begins = said(job).count("memory: ")
+        what = strike(job)
+        while time.monotonic() < end and job.running() and said(job).count("memory: ") == begins:
+            time.sleep(0.05)
+        # Rank 0 may stand on either host, whose words are in different files.
+        resumed = [int(step) for step in re.findall(r"resumed from step (\d+)", said(job))]
+        lost.append(max(0, before - max(resumed, default=0)))
+        print(f"      {number + 1}: at step {before} {what}, {lost[-1]} steps again", flush=True)
+    return lost
+
+
+def main():
+    missing = [] if launcher != "slurm" else slurm.missing()
+    if launcher == "torchrun" and not torchrun.exists():
+        missing = ["PyTorch in build/export (docs/export.md)"]
+    if missing:
+        print("skipped: this system lacks", ", ".join(missing))
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        root.chmod(0o755)
+        program = root / "program"
+        subprocess.run([build / "bin/dtcc", model, "--bind=batch=8,seq=33", "--mesh=dp=4", "--zero=1", "-o", program],
+                       check=True)
+        arguments = [program, data, f"--steps={steps}", "--threads=1"]
+        subprocess.run([*arguments, f"--metrics={root}/alone"], check=True, stdout=subprocess.DEVNULL)
+        daemons = slurm.start(2) if launcher == "slurm" else []
+        job = Job(pathlib.Path(tempfile.mkdtemp(dir=root)))
+        job.program = str(program)
+        os.environ["DTCC_TEST_JOB"] = str(job.folder)
+        metrics = root / "metrics"
+        start = {"torchrun": by_torchrun, "slurm": by_slurm, "loops": by_loops}[launcher]
+        begin = time.monotonic()
+        start(job, [*arguments, f"--metrics={metrics}", f"--checkpoint={root}/checkpoints", f"--checkpoint-every={EVERY}",
+                    "--keep=2", "--resume", "--hang-timeout=30"])
+        lost = kill_at_random(job, metrics)
+        statuses = job.wait(600)
+        seconds = time.monotonic() - begin
+        job.kill()
+        for daemon in daemons:
+            daemon.terminate()
+        check(set(statuses) == {0}, f"{launcher} starts a run again, and it ends well", statuses, said(job))
+        if wrong:
+            ended()
+        rows = [json.loads(line).get("step") for line in metrics.read_text().splitlines()]
+        done = [step for step in rows if step]
+        check(losses(metrics) == losses(root / "alone"), f"after {kills} kills the losses are those of no kill", said(job))
+        check(done == list(range(1, steps + 1)), "no step stands twice in the metrics, and none is missing", done)
+        # One checkpoint may have been under way when the run was killed.
+        check(max(lost, default=0) <= 2 * EVERY, "a kill costs the steps since a checkpoint", lost)
+        print(f"{kills} kills by {launcher}: {sum(lost)} of {steps} steps again, {seconds:.1f} s", flush=True)
+    ended()
+
+
+main()
