@@ -23,7 +23,7 @@ struct Row {
 static constexpr Row kLimits[] = {
     {"ArgMax", "integers: at most 4,096 along the axis"},
     {"ArgMin", "integers: at most 4,096 along the axis"},
-    {"Attention", "nonpad_kv_seqlen; the product's output where there is both a mask and a cap"},
+    {"Attention", "nonpad_kv_seqlen beside is_causal or past keys"},
     {"BatchNormalization", "statistics of each channel; the outputs of saved statistics"},
     {"Cast", "to floats, booleans and integers but uint64"},
     {"Col2Im", "blocks of at most 1,024 cells"},

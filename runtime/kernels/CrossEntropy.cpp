@@ -83,10 +83,33 @@ static void storeHalves(const float *wide, int64_t count, uint16_t *halves, dtcc
     std::transform(wide, wide + count, halves, toF16);
 }
 
+/// Scales a row of probabilities to the sum 1. The logarithm of a row's sum is rounded to f32, from 16 on by more than
+/// 4e-7, which all probabilities of the row share.
+static void normalize(float *row, int64_t count) {
+  constexpr int64_t lanes = 16;
+  double part[lanes] = {};
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      part[lane] += row[i + lane];
+  for (; i < count; ++i)
+    part[0] += row[i];
+  double sum = 0;
+  for (double each : part)
+    sum += each;
+  // A row without finite logits stays what it is.
+  if (!(sum > 0.5 && sum < 2))
+    return;
+  const auto factor = static_cast<float>(1 / sum);
+  for (i = 0; i < count; ++i)
+    row[i] *= factor;
+}
+
 void crossEntropyGrad(ThreadTeam &team, const VectorKernels &kernels, const ClassShard &shard, const float *logits,
                       int64_t rowStride, const Integers &labels, Vector<const float> lse, const IgnoredLabels &ignored,
                       void *dlogits, int64_t gradStride, dtcc_dtype type) {
   const int64_t valid = shard.valid();
+  constexpr float preciseBelow = 16;
   team.parallelFor(shard.rows, grainRows(shard), [&](int64_t begin, int64_t end) {
     std::vector<float> wide(type == DTCC_F32 ? 0 : static_cast<size_t>(shard.columns));
     for (int64_t i = begin; i < end; ++i) {
@@ -94,6 +117,8 @@ void crossEntropyGrad(ThreadTeam &team, const VectorKernels &kernels, const Clas
       int64_t label = labels[i], written = ignored.ignores(label) ? 0 : valid;
       if (written > 0) {
         kernels.shiftedExponential(logits + i * rowStride, written, lse[i], grad);
+        if (std::abs(lse[i]) >= preciseBelow && valid == shard.classes)
+          normalize(grad, written);
         if (int64_t column = columnOf(shard, label); column >= 0)
           grad[column] -= 1;
       }

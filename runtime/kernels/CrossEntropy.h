@@ -62,7 +62,8 @@ void crossEntropyLoss(int64_t rows, Vector<const float> gmax, Vector<const float
                       float &lossSum, float &count);
 
 /// dlogits = exp(logit - lse) - onehot(label); 0 in ignored rows and padding columns. `type`: of dlogits, f32 or a
-/// half, to which each is rounded; `dlogits` may be `logits` where it is f32.
+/// half, to which each is rounded; `dlogits` may be `logits` where it is f32. Where all classes are here and lse is
+/// large, the exponentials are scaled to the sum 1.
 void crossEntropyGrad(ThreadTeam &team, const VectorKernels &kernels, const ClassShard &shard, const float *logits,
                       int64_t rowStride, const Integers &labels, Vector<const float> lse, const IgnoredLabels &ignored,
                       void *dlogits, int64_t gradStride, dtcc_dtype type = DTCC_F32);

@@ -145,8 +145,10 @@ Tensor Emitter::finish(Operation *op, ArrayRef<Tensor> operands) {
   constexpr int64_t kShapeCells = 64;
   bool mixed = size <= kShapeCells && llvm::any_of(operands, [](const Tensor &x) { return x->constant != nullptr; }) &&
                llvm::all_of(operands, [&](const Tensor &x) { return !isFloat(x) && knownCells(x); });
+  // A length that is computed in floats, as exporters do for a range that counts down.
+  bool number = size == 1 && llvm::any_of(operands, isFloat) && llvm::all_of(operands, knownCells);
   SmallVector<HostTensor> cells;
-  if (reference && op->getNumResults() == 1 && size <= kMaxFoldedCells && (stored || mixed)) {
+  if (reference && op->getNumResults() == 1 && size <= kMaxFoldedCells && (stored || mixed || number)) {
     int64_t read = cellsOf(type.getShape());
     for (const Tensor &operand : operands)
       read += knownCells(operand)->size();

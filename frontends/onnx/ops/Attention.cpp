@@ -33,8 +33,10 @@ static Tensor splitHeads(Emitter &emit, const Tensor &x, int64_t heads) {
 static LogicalResult attentionRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor q = node.input(0), k = node.input(1), v = node.input(2), mask = node.input(3);
-  if (node.has(6))
-    return node.error("nonpad_kv_seqlen is not supported: give a mask");
+  // How many keys of each sample are no padding.
+  Tensor filled = node.has(6) ? node.input(6) : nullptr;
+  if (filled && (node.integer("is_causal", 0) || node.has(4)))
+    return node.error("nonpad_kv_seqlen beside is_causal or past keys is not supported: give a mask");
   if (node.has(4) != node.has(5))
     return node.error("must have both past keys and past values, or none");
   int64_t heads = node.integer("q_num_heads", 0), keyHeads = node.integer("kv_num_heads", 0), rank = rankOf(q);
@@ -80,18 +82,30 @@ static LogicalResult attentionRule(OpBinder &node) {
     return failure();
   Type element = elementOf(scores);
   scores = emit.mul(scores, emit.scalar(scale, element));
-  // The output qk_matmul_output shows one of: the product, the masked product, the product after the cap, the
-  // probabilities. -1 means that no node reads it.
-  int64_t shown = node.wants(3) ? node.integer("qk_matmul_output_mode", 0) : -1;
-  Tensor product = scores;
+  // The output qk_matmul_output shows one of these: the product, after the cap, after cap and mask, the probabilities.
+  SmallVector<Tensor, 4> shown = {scores};
   if (double cap = node.real("softcap", 0); cap != 0)
     scores =
         emit.mul(emit.unary<graph::TanhOp>(emit.div(scores, emit.scalar(cap, element))), emit.scalar(cap, element));
+  shown.push_back(scores);
   Tensor lowest = emit.scalar(-std::numeric_limits<double>::infinity(), element);
   if (node.integer("is_causal", 0)) {
     auto type = RankedTensorType::get({rows, columns}, emit.getBuilder().getI64Type());
     Tensor seen = emit.compare(graph::Predicate::le, emit.affine(type, {0, {0, 1}}), emit.affine(type, {past, {1, 0}}));
     scores = emit.select(seen, scores, lowest);
+  }
+  if (filled) {
+    if (rankOf(filled) != 1 || shapeOf(filled)[0] != batch)
+      return node.error("nonpad_kv_seqlen must have one number for each sample");
+    auto type = RankedTensorType::get({columns}, elementOf(filled));
+    Tensor ends = emit.reshape(filled, {batch, 1, 1, 1});
+    scores = emit.select(emit.compare(graph::Predicate::lt, emit.affine(type, {0, {1}}), ends), scores, lowest);
+    // The mask need not speak of keys that are padding for all samples.
+    if (mask && rankOf(mask) > 0 && shapeOf(mask).back() < columns) {
+      SmallVector<int64_t> low(rankOf(mask), 0), high(rankOf(mask), 0);
+      high.back() = columns - shapeOf(mask).back();
+      mask = emit.pad(mask, low, high, 0);
+    }
   }
   if (mask) {
     if (rankOf(mask) > 4 || rankOf(mask) < 2 || shapeOf(mask).back() != columns)
@@ -101,11 +115,12 @@ static LogicalResult attentionRule(OpBinder &node) {
   if (!scores)
     return failure();
   Tensor shares = softmax(emit, scores, {3}, false);
+  shown.append({scores, shares});
   if (node.wants(3)) {
-    // Before operator set 24 the cap came behind the mask; the same here where one of both is absent.
-    if (shown < 0 || shown > 3 || ((shown == 1 || shown == 2) && mask && node.real("softcap", 0) != 0))
-      return node.error("qk_matmul_output_mode must be 0 or 3, or 1 or 2 where there is not both a mask and a cap");
-    if (failed(node.result(3, shown == 0 ? product : shown == 3 ? shares : scores)))
+    int64_t mode = node.integer("qk_matmul_output_mode", 0);
+    if (mode < 0 || mode > 3)
+      return node.error("qk_matmul_output_mode must be 0 to 3, got: " + Twine(mode));
+    if (failed(node.result(3, shown[mode])))
       return failure();
   }
   Tensor y = matmul(emit, shares, repeat(v));

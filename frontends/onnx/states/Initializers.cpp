@@ -153,6 +153,9 @@ Tensor Initializers::read(const TensorProto &tensor, StringRef name) {
   if (failed(stored))
     return nullptr;
   stored->name = name.str();
+  // Nothing of a tensor without elements trains, and no op holds it. What is computed of it is known.
+  if (cellsOf(stored->type.getShape()) == 0)
+    return emitter.constant(HostTensor(stored->type.getShape(), stored->type.getElementType()));
   bool floats = isa<FloatType>(stored->type.getElementType());
   if (source.manifest.isUpdated(name) && stored->hasData && !isa<FloatType>(stored->type.getElementType()))
     return makeCounter(*stored, name);

@@ -77,7 +77,7 @@ Verdict dtcc::test::runCase(const dtcc::onnx::RuleTable &table, const std::strin
       why = diagnostic.str();
     return success();
   });
-  // Small integers and scalars become initializers; the others stay inputs.
+  // Small integers, scalars and tensors without elements become initializers; the others stay inputs.
   std::vector<::onnx::TensorProto> inputs(model.graph().input_size());
   for (int i = 0; i < model.graph().input_size(); ++i) {
     std::optional<::onnx::TensorProto> read = readTensor(folder, "input", i);
@@ -94,15 +94,15 @@ Verdict dtcc::test::runCase(const dtcc::onnx::RuleTable &table, const std::strin
     auto *type = model.mutable_graph()->mutable_input(i)->mutable_type()->mutable_tensor_type();
     bool sized = type->has_shape() && type->shape().dim_size() == tensor.dims_size();
     for (int d = 0; sized && d < tensor.dims_size(); ++d)
-      sized = type->shape().dim(d).dim_value() > 0 || type->shape().dim(d).has_dim_param();
+      sized = type->shape().dim(d).dim_value() > 0 || !type->shape().dim(d).dim_param().empty();
     if (!sized) {
       type->clear_shape();
       for (int64_t size : tensor.dims())
         type->mutable_shape()->add_dim()->set_dim_value(size);
       type->mutable_shape();
     }
-    if (tensor.dims_size() == 0 || (tensor.dims_size() == 1 && !floats && tensor.dims(0) <= 16) ||
-        isNumber(table, model, tensor.name()))
+    if (tensor.dims_size() == 0 || llvm::is_contained(tensor.dims(), 0) ||
+        (tensor.dims_size() == 1 && !floats && tensor.dims(0) <= 16) || isNumber(table, model, tensor.name()))
       *model.mutable_graph()->add_initializer() = tensor;
     inputs[i] = tensor;
   }

@@ -4,10 +4,12 @@
 
 Its default for experts calls a kernel that ONNX has no operator for; the batched form gathers the picked experts'
 weights, from which dtcc recovers the layer. PyTorch cannot decompose some uses of fused attention (T5's); the plain form
-says the same in products and a softmax, which dtcc recovers too.
+says the same in products and a softmax, which dtcc recovers too. A forward pass may give a layer the type that it has
+already, as the routers of Switch Transformers do; PyTorch exchanges the layer's parameters then, which no trace allows.
 """
 import contextlib
 
+import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 TRACED_EXPERTS = ("batched_mm", "eager")
@@ -35,6 +37,24 @@ def traced_experts(module):
         return
     with chosen(module, "set_experts_implementation", "_experts_implementation", "batched_mm"):
         yield
+
+
+@contextlib.contextmanager
+def still_modules():
+    """While a module is traced, `to` and its like of a submodule change nothing where all is as they ask for."""
+    apply = torch.nn.Module._apply
+
+    def apply_changes(self, change, recurse=True):
+        tensors = [*self.parameters(recurse), *self.buffers(recurse)]
+        if all((new.dtype, new.device) == (t.dtype, t.device) for t, new in zip(tensors, map(change, tensors))):
+            return self
+        return apply(self, change, recurse)
+
+    torch.nn.Module._apply = apply_changes
+    try:
+        yield
+    finally:
+        torch.nn.Module._apply = apply
 
 
 def with_plain_attention(module, trace):

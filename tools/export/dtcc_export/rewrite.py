@@ -19,6 +19,7 @@ import torch
 import torch.nn.functional as F
 
 from .losses import ExportError
+from .untranslated import put_tensors_first, untranslated_calls
 
 CROSS_ENTROPY = torch.ops.aten.cross_entropy_loss.default
 CDIST = torch.ops.aten.cdist.default
@@ -177,7 +178,8 @@ def drop_checks(program):
 
 
 def rewrite_lossy_calls(program):
-    """The same exported program, its lossy calls written out and its checks removed."""
+    """The same exported program, its lossy and untranslated calls written out and its checks removed."""
     drop_checks(program)
-    table = lossy_calls(program)
+    put_tensors_first(program)
+    table = {**untranslated_calls(program), **lossy_calls(program)}
     return program.run_decompositions(table) if table else program

@@ -22,7 +22,7 @@ add_languages(__name__, {
                       n_group=1, topk_group=1, first_k_dense_replace=1),
     "flex_olmo": language("FlexOlmo", **GROUPED, **EXPERTS),
     "hunyuan_moe": language("HunYuanMoEV1", **HEADS, num_experts=4, moe_topk=2),
-    "phimoe": language("Phimoe", **GROUPED, num_local_experts=4, num_experts_per_tok=2),
+    "phimoe": language("Phimoe", **GROUPED, num_local_experts=4, num_experts_per_tok=2, router_jitter_noise=0.0),
     "deepseek_v2": language("DeepseekV2", n_routed_experts=4, num_experts_per_tok=2, n_group=1, topk_group=1, n_shared_experts=1,
                             moe_intermediate_size=16, first_k_dense_replace=1, q_lora_rank=16, kv_lora_rank=16,
                             qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=8, num_key_value_heads=4),
@@ -36,4 +36,7 @@ add_languages(__name__, {
     "longcat_flash": language("LongcatFlash", num_layers=1, ffn_hidden_size=64, expert_ffn_hidden_size=16, n_routed_experts=4, moe_topk=2,
                               zero_expert_num=2, head_dim=8, q_lora_rank=16, kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=8,
                               v_head_dim=8, num_key_value_heads=4),
+}, untraceable={
+    "longcat_flash": "forward loops over the experts that the data pick, and over the tokens of each (nonzero, where): how many "
+                     "there are is known at run time alone",
 })

@@ -30,6 +30,7 @@ EXPERTS = dict(num_experts=4, num_experts_per_tok=2)
 OWN = dict(vocab_size=WORDS, use_cache=False)
 
 
-def add_languages(family, rows):
+def add_languages(family, rows, untraceable={}):
+    """Models by name, and of some of them why PyTorch cannot export them."""
     for name, (kind, make) in rows.items():
-        add(family, kind, name, make)
+        add(family, kind, name, make, untraceable=untraceable.get(name, ""))

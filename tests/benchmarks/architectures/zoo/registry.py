@@ -17,6 +17,7 @@ class Architecture:
     loss: str | None         # what tools/export attaches to the module's logits; None: the module returns its loss
     family: str              # the file of this folder that adds it
     dynamic: bool = True     # whether rows are samples, so that the file may leave their number open
+    untraceable: str = ""    # why PyTorch cannot export it, where it cannot
 
 
 def numbers(*shape, rows=BATCH):
@@ -49,6 +50,13 @@ def _other_labels(random, steps):
     return {"input_ids": ids, "labels": (ids * 7 + 3) % WORDS}
 
 
+def shortened(kept, hidden, *between):
+    """Attention masks of sentences of which the last tokens do not count: `kept` and `hidden` are their cells, and `between`
+    the dimensions between a sentence and its tokens."""
+    words = numpy.arange(LENGTH) < LENGTH - numpy.arange(BATCH)[:, None]
+    return repeated(numpy.where(words, kept, hidden).reshape(BATCH, *between, LENGTH))
+
+
 SENTENCES = classes(WORDS, LENGTH, start=4)
 IMAGES = numbers(3, 32, 32)
 # Name -> the inputs, and the loss of the module's logits.
@@ -63,9 +71,9 @@ KINDS = {
 }
 
 
-def add(family, kind, name, make, dynamic=True):
+def add(family, kind, name, make, dynamic=True, untraceable=""):
     """An architecture that takes one of KINDS, or inputs of its own and returns its loss."""
     if name in ARCHITECTURES:
         raise ValueError(f"two architectures named '{name}'")
     inputs, loss = KINDS[kind] if isinstance(kind, str) else (kind, None)
-    ARCHITECTURES[name] = Architecture(make, inputs, loss, family.rpartition(".")[2], dynamic)
+    ARCHITECTURES[name] = Architecture(make, inputs, loss, family.rpartition(".")[2], dynamic, untraceable)

@@ -1,0 +1,66 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modules with calls that PyTorch's exporter has no translation for, or one that fails, and that tools/export therefore writes
+out or keeps from the trace. How it is called: against_torch.py."""
+import sys
+
+import numpy
+import torch
+from torch import nn
+
+import against_torch
+
+LENGTH, WIDTH, WORDS = 6, 8, 20
+
+
+def complex_rotary(self, x):
+    """Positions turned as complex numbers; a factor beside them is real."""
+    angles = torch.arange(x.shape[1], dtype=torch.float32)[:, None] * torch.tensor([1.0, 0.3])
+    turns = (torch.polar(torch.ones_like(angles), angles) * 1.5)[None].unsqueeze(2)
+    pairs = torch.view_as_complex(x.float().reshape(*x.shape[:2], 2, 2, 2))
+    return torch.view_as_real(pairs * turns * x.new_tensor([0.5, 2.0])).flatten(2)
+
+
+def chunk_of_symbol(self, x):
+    """Streams of one length that lie behind each other, as ProphetNet's."""
+    first, *others = torch.cat([x, torch.tanh(x), x * x], 1).chunk(3, 1)
+    return first + others[0] * others[1]
+
+
+def number_first(self, x):
+    return x * torch.add(0.25, x > 0, alpha=0.5) + torch.add(2, x)
+
+
+def uniform_numbers(self, x):
+    """Bounds that leave one number alone."""
+    return x * torch.empty_like(x).uniform_(1.5, 1.5)
+
+
+def counted_down(self, x):
+    """A step that is no integer: the exporter computes the length of the range in floats."""
+    return x * torch.arange(x.shape[1], 0, -1.0)[:, None] + torch.arange(x.shape[1], -x.shape[1], -2.0, dtype=torch.int64)[:, None]
+
+
+def moved_layer(self, x):
+    """A layer that forward gives the type that it has, as Switch Transformers' routers do."""
+    self.out = self.out.to(torch.promote_types(self.out.weight.dtype, torch.float32))
+    return x
+
+
+class Model(nn.Module):
+    def __init__(self, form):
+        super().__init__()
+        self.form, self.enter, self.out = form, nn.Embedding(WORDS, WIDTH), nn.Linear(WIDTH, 1)
+
+    def forward(self, ids, wanted):
+        values = self.form(self, self.enter(ids)).to(self.enter.weight.dtype)
+        return (self.out(values).squeeze(-1) - wanted).square().mean()
+
+
+FORMS = (complex_rotary, chunk_of_symbol, number_first, uniform_numbers, counted_down, moved_layer)
+ROWS = against_torch.STEPS * against_torch.BATCH
+
+if __name__ == "__main__":
+    random = numpy.random.default_rng(6)
+    data = {name: random.integers(0, most, (ROWS, LENGTH)) for name, most in (("ids", WORDS), ("wanted", 3))}
+    sys.exit(against_torch.main({form.__name__: lambda form=form: Model(form) for form in FORMS}, data, LENGTH))

@@ -1,0 +1,86 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls that the exporter has no translation for, or one that fails, written out in calls that it can translate.
+
+- unsqueeze of complex numbers, and their product with real ones: as calls of pairs of real numbers. Rotary positions that
+  are written as complex numbers (Llama 4, DeepSeek-V2) need both.
+- chunk of a dimension that a symbol sizes: its split would have a size that is known at run time alone. As slices.
+- uniform_: as a product of rand.
+- sums whose first operand is a number, torch.add(0.5, x, alpha=2): the operands change places.
+"""
+import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+aten = torch.ops.aten
+ADD, SCALE, ADD_NUMBER = aten.add.Tensor, aten.mul.Scalar, aten.add.Scalar
+
+
+def unsqueeze(x, dim):
+    if not x.is_complex():
+        return NotImplemented
+    return torch.view_as_complex(torch.view_as_real(x).unsqueeze(dim % (x.dim() + 1)))
+
+
+def multiply(x, y):
+    """The product of complex and real numbers, in either order."""
+    if not torch.is_tensor(x) or not x.is_complex():
+        x, y = y, x
+    if not torch.is_tensor(x) or not x.is_complex() or isinstance(y, complex) or (torch.is_tensor(y) and y.is_complex()):
+        return NotImplemented
+    return torch.view_as_complex(torch.view_as_real(x) * (y.unsqueeze(-1) if torch.is_tensor(y) else y))
+
+
+def split(x, size, dim=0):
+    """What chunk becomes. The number of the pieces must be known."""
+    whole = x.shape[dim]
+    if not isinstance(size, torch.SymInt) or not statically_known_true(whole % size == 0):
+        return NotImplemented
+    return [x.narrow(dim, each * size, size) for each in range(int(whole // size))]
+
+
+def uniform(x, low=0.0, high=1.0, generator=None):
+    return torch.rand_like(x) * (high - low) + low
+
+
+def any_complex(*operands):
+    return any(torch.is_tensor(operand) and operand.is_complex() for operand in operands)
+
+
+def symbol_sized(x, *_):
+    return any(isinstance(size, torch.SymInt) for size in x.shape)
+
+
+# Call -> (what it becomes on the way to ONNX, that written out, which operands fail).
+CALLS = {aten.unsqueeze.default: (aten.unsqueeze.default, unsqueeze, any_complex),
+         aten.mul.Tensor: (aten.mul.Tensor, multiply, any_complex),
+         aten.chunk.default: (aten.split.Tensor, split, symbol_sized),
+         aten.uniform_.default: (aten.uniform.default, uniform, lambda *_: True)}
+
+
+def untranslated_calls(program):
+    """What is to be written out, of what the program calls."""
+    table = {}
+    for node in program.graph.nodes:
+        if node.op == "call_function" and node.target in CALLS:
+            becomes, written, fails = CALLS[node.target]
+            if fails(*(a.meta["val"] if isinstance(a, torch.fx.Node) else a for a in node.args)):
+                table[becomes] = written
+    return table
+
+
+def put_tensors_first(program):
+    """Gives sums whose first operand is a number their tensor first."""
+    for node in list(program.graph.nodes):
+        if node.target is not ADD or isinstance(node.args[0], torch.fx.Node):
+            continue
+        number, tensor = node.args
+        with program.graph.inserting_before(node):
+            for target, other in ((SCALE, node.kwargs.get("alpha", 1)), (ADD_NUMBER, number)):
+                if target is SCALE and other == 1:
+                    continue
+                value = target(tensor.meta["val"], other)
+                tensor = program.graph.call_function(target, (tensor, other))
+                tensor.meta.update({**node.meta, "val": value})
+        node.replace_all_uses_with(tensor)
+        program.graph.erase_node(node)
+    program.graph_module.recompile()
