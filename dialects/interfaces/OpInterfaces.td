@@ -119,6 +119,8 @@ def SequenceOpInterface : OpInterface<"SequenceOpInterface"> {
     InterfaceMethod<[{Makes the op ignore rows that pad its positions, and returns the label that these rows must
                       have. Nothing: the op has no labels.}],
                     "::std::optional<int64_t>", "ignorePadding", (ins), "", [{ return ::std::nullopt; }]>,
+    InterfaceMethod<"The operand that holds a label for each position; null if the op has none.",
+                    "::mlir::Value", "getLabels", (ins), "", [{ return nullptr; }]>,
   ];
 }
 

@@ -8,6 +8,7 @@
 #include "passes/spmd/layout/OrderPositions.h"
 #include "dialects/graph/Origin.h"
 #include "dialects/graph/PositionOps.h"
+#include "mlir/IR/Matchers.h"
 #include "passes/spmd/layout/AssignStages.h"
 #include "passes/spmd/layout/FactorClasses.h"
 #include "runtime/abi/SequenceOrder.h"
@@ -46,8 +47,8 @@ private:
     return !op || natural.contains(op);
   }
   static bool isSplat(Value value) {
-    auto constant = value.getDefiningOp<graph::ConstantOp>();
-    return constant && constant.getValue().isSplat();
+    ElementsAttr constant;
+    return matchPattern(value, m_Constant(&constant)) && constant.isSplat();
   }
   Value reordered(Value value, int64_t dim, bool inverse, Operation *user, int64_t fill);
   /// Calls `body` for the arguments and all results.
@@ -73,6 +74,12 @@ private:
 static bool attends(Operation *op) {
   auto sequence = dyn_cast<SequenceOpInterface>(op);
   return sequence && sequence.attends();
+}
+
+/// The operand of labels of a loss; null if `op` is none.
+static Value labelsOf(Operation *op) {
+  auto sequence = dyn_cast<SequenceOpInterface>(op);
+  return sequence ? sequence.getLabels() : Value();
 }
 
 bool Orderer::isNatural(Operation *op) const {
@@ -125,8 +132,8 @@ std::optional<std::string> Orderer::whyNot() {
     // It would have to be gathered to keep its random numbers.
     if (isa<graph::IndexedCellOpInterface>(op) && positionDim(op.getResult(0)))
       reason = "random numbers count cells in the order of the sequence";
-    if (isa<graph::CrossEntropyOp>(op) && positionDim(op.getOperand(1)) && op.getOperand(1).getDefiningOp() &&
-        !isNatural(op.getOperand(1).getDefiningOp()))
+    if (Value labels = labelsOf(&op);
+        labels && positionDim(labels) && labels.getDefiningOp() && !isNatural(labels.getDefiningOp()))
       reason = "labels are computed from others";
   }
   return reason.empty() ? std::nullopt : std::optional(reason);
@@ -175,8 +182,7 @@ void Orderer::run() {
       }
       if (!dim || isSplat(value) || comesNatural(value) == natural.contains(op))
         continue;
-      // Operand 1 of a loss are its labels.
-      int64_t fill = padded && operand.getOperandNumber() == 1 ? ignoredBy(op) : 0;
+      int64_t fill = padded && value == labelsOf(op) ? ignoredBy(op) : 0;
       operand.set(reordered(value, *dim, natural.contains(op), op, fill));
     }
   }

@@ -216,10 +216,8 @@ Value ProgramBuilder::local(Value value) {
     emitInput(argument);
     return remade[value] = values.lookup(value);
   }
-  if (auto read = value.getDefiningOp<graph::ReadOp>()) {
-    const StatePlace *place = buckets.find(read.getState());
-    return remade[value] = buckets.read(builder, read.getLoc(), *place);
-  }
+  if (std::optional<StringRef> state = readState(value.getDefiningOp()))
+    return remade[value] = buckets.read(builder, value.getLoc(), *buckets.find(*state));
   if (auto constant = value.getDefiningOp<graph::ConstantOp>())
     return remade[value] = emitConstant(builder, constant, localTypeOf(value));
   // `remade` may grow while operands are made.
