@@ -43,11 +43,8 @@ void BlockTable::addOps() {
     if (!source)
       continue;
     Op each{op, source.getFactorMap(), graph::getPhase(op), graph::getOrigin(op).value_or(-1), {}, {}, {}};
-    SmallVector<int64_t> origins = graph::getOriginFactors(op);
+    llvm::append_range(each.sources, plannedFactors(op, each.map));
     for (auto [number, factor] : llvm::enumerate(each.map.factors)) {
-      each.sources.push_back(each.phase == graph::Phase::Forward ? int64_t(number)
-                             : number < origins.size()           ? origins[number]
-                                                                 : -1);
       each.assignable.push_back(!whyNotAssignable(op, each.map, number));
       unsigned id = classes.ofFactor(op, number);
       // Positions that an op wants whole are gathered, exchanged or passed round for it.

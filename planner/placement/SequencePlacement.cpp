@@ -112,15 +112,14 @@ Axes SequencePlacer::planned(int64_t origin, int64_t factor) const {
 
 double SequencePlacer::secondsOf(Operation *op, int64_t origin, int64_t factor, llvm::DenseSet<Value> &brought) {
   FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
-  SmallVector<int64_t> sources = graph::getOriginFactors(op);
-  bool forward = graph::getPhase(op) == graph::Phase::Forward;
+  SmallVector<int64_t> sources = plannedFactors(op, map);
   // At home positions are split; here the axes stand on one factor.
   Placement here;
   here.factors.resize(map.factors.size());
   std::vector<Axes> home(map.factors.size());
   bool given = false;
   for (size_t f = 0; f < map.factors.size(); ++f) {
-    int64_t source = forward ? f : (f < sources.size() ? sources[f] : -1);
+    int64_t source = sources[f];
     home[f] = here.factors[f] =
         sites.batch.contains(sites.input.classes.ofFactor(op, f)) ? batchAxes : planned(origin, source);
     bool takes = factor >= 0 ? source == factor : sites.isPosition(op, f) && !whyNotAssignable(op, map, f) && !given;

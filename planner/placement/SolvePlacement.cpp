@@ -243,15 +243,11 @@ const std::optional<OpLayouts> &PlacementSolver::layoutsOf(Operation *op, int64_
 Placement PlacementSolver::placementOf(Operation *op, const FactorMap &map, int64_t candidate) const {
   Placement placement;
   placement.factors.resize(map.factors.size());
-  SmallVector<int64_t> origin = graph::getOriginFactors(op);
-  bool forward = graph::getPhase(op) == graph::Phase::Forward;
-  for (size_t factor = 0; factor < map.factors.size() && candidate >= 0; ++factor) {
-    int64_t source = forward ? int64_t(factor) : (factor < origin.size() ? origin[factor] : -1);
-    if (source == candidate && !whyNotAssignable(op, map, factor)) {
+  for (auto [factor, source] : llvm::enumerate(plannedFactors(op, map)))
+    if (candidate >= 0 && source == candidate && !whyNotAssignable(op, map, factor)) {
       placement.factors[factor] = axes;
       break;
     }
-  }
   return placement;
 }
 

@@ -145,11 +145,10 @@ Placement PlanApplier::placeOp(Operation *op, const FactorMap &map, std::string 
   const plan::OpPlan *entry = origin ? plan.findOp(*origin) : nullptr;
   // Evaluation may compute what a forward op does by others, which have factors of their own.
   bool forward = graph::computesLoss(op) && (!entry || op->getName().getStringRef() == entry->op);
-  SmallVector<int64_t> origins = graph::getOriginFactors(op);
+  SmallVector<int64_t> sources = plannedFactors(op, map, forward);
   std::vector<Axes> planned(map.factors.size());
   for (size_t f = 0; entry && f < map.factors.size(); ++f) {
-    int64_t source = forward ? f : (f < origins.size() ? origins[f] : -1);
-    auto axes = entry->factors.find(source);
+    auto axes = entry->factors.find(sources[f]);
     if (axes != entry->factors.end() && !whyNotAssignable(op, map, f))
       planned[f] = plan.withoutUnitAxes(axes->second);
   }

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/spmd/layout/Projection.h"
+#include "dialects/graph/Origin.h"
 #include "passes/spmd/layout/LocalForms.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 
@@ -17,6 +19,18 @@ Axes Placement::used() const {
   for (const Axes &axes : factors)
     all.insert(all.end(), axes.begin(), axes.end());
   return all;
+}
+
+SmallVector<int64_t> plannedFactors(Operation *op, const FactorMap &map, bool isForward) {
+  if (isForward)
+    return llvm::to_vector(llvm::seq<int64_t>(0, map.factors.size()));
+  SmallVector<int64_t> sources = graph::getOriginFactors(op);
+  sources.resize(map.factors.size(), -1);
+  return sources;
+}
+
+SmallVector<int64_t> plannedFactors(Operation *op, const FactorMap &map) {
+  return plannedFactors(op, map, graph::getPhase(op) == graph::Phase::Forward);
 }
 
 bool isReduction(const Factor &factor) {
