@@ -31,6 +31,7 @@
 #include "passes/exec/commands/PriceCommands.h"
 #include "passes/graph/Recompute.h"
 #include "passes/spmd/layout/ApplyPlan.h"
+#include "passes/spmd/layout/PlanAttribute.h"
 #include "planner/cost/AmountText.h"
 #include "planner/parallelism/Offload.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -182,6 +183,14 @@ LogicalResult Driver::emitKernels() {
   return code ? files.writeText([&](raw_ostream &stream) { stream << *code; }) : failure();
 }
 
+/// The plan of the module as a plan file has it, in one line.
+static std::string planText(ModuleOp module) {
+  spmd::PlanAttr plan = spmd::planOf(module);
+  if (!plan)
+    return "{}";
+  return spmd::toPlan(plan, spmd::toMesh(module.lookupSymbol<spmd::MeshOp>(plan.getMesh()))).toJson(/*indent=*/0);
+}
+
 LogicalResult Driver::priceCommands(exec::ProgramOp program, ImageOptions &image) {
   spmd::Mesh mesh = spmd::toMesh(module.lookupSymbol<spmd::MeshOp>(program.getMeshAttr()));
   FailureOr<ProgramMachine> found = machineOf(options, mesh.ranks());
@@ -198,8 +207,7 @@ LogicalResult Driver::emitCode() {
   std::string weightsPath = files.target() + kWeightsSuffix.str();
   ImageOptions imageOptions;
   imageOptions.model = llvm::sys::path::stem(options.input).str();
-  auto plan = module->getAttrOfType<StringAttr>("spmd.plan");
-  imageOptions.plan = plan ? plan.str() : "{}";
+  imageOptions.plan = planText(module);
   imageOptions.labelShift = labelShift(module);
   imageOptions.cpu = isForGpus() ? "" : processor->getTargetCPU().str();
   imageOptions.memory = targetOf(options).memory;

@@ -55,6 +55,8 @@ struct Mesh {
   int64_t index(int64_t rank, int64_t slot, const Axes &names) const;
   /// The ranks that differ from `rank` in `names` alone, ordered by their index.
   std::vector<int64_t> group(int64_t rank, const Axes &names) const;
+  /// Reason why `where` cannot name `axes`: "batch_axes must name axes of the mesh, got: "x"". Empty if it can.
+  std::string whyNotAxes(const Axes &axes, const std::string &where, bool timeAllowed) const;
   bool operator==(const Mesh &) const = default;
 };
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "dialects/spmd/Layout.h"
+#include <algorithm>
 
 namespace dtcc::spmd {
 
@@ -69,6 +70,19 @@ int64_t Mesh::index(int64_t rank, int64_t slot, const Axes &names) const {
   for (const std::string &name : names)
     result = result * find(name)->size + coordinate(rank, slot, name);
   return result;
+}
+
+std::string Mesh::whyNotAxes(const Axes &names, const std::string &where, bool timeAllowed) const {
+  for (size_t i = 0; i < names.size(); ++i) {
+    std::string got = "got: \"" + names[i] + "\"";
+    if (!find(names[i]))
+      return where + " must name axes of the mesh, " + got;
+    if (!timeAllowed && isTime(names[i]))
+      return where + " must not name the time axis, " + got;
+    if (std::find(names.begin(), names.begin() + i, names[i]) != names.begin() + i)
+      return where + " must name an axis once, got twice: \"" + names[i] + "\"";
+  }
+  return "";
 }
 
 std::vector<int64_t> Mesh::group(int64_t rank, const Axes &names) const {

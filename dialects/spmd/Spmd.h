@@ -43,6 +43,8 @@ mlir::LogicalResult verifyRows(CommunicationOpInterface op);
 
 namespace dtcc::spmd {
 
+/// The attribute of a module that holds the plan it carries out, a PlanAttr.
+inline constexpr llvm::StringLiteral kPlanAttr = "spmd.plan";
 /// Discardable attributes of a graph.state; see the dialect's description.
 inline constexpr llvm::StringLiteral kLayoutAttr = "spmd.layout";
 inline constexpr llvm::StringLiteral kFlatAttr = "spmd.flat";

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The dialect, its attributes and its one type. Ops stand by family in
-// LayoutOps.td, CollectiveOps.td, ProgramOps.td and UpdateOps.td.
+// The dialect, attributes that ops share, and its one type. Ops stand by family in
+// LayoutOps.td, CollectiveOps.td, ProgramOps.td and UpdateOps.td; PlanAttrs.td has the plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +34,8 @@ def Spmd_Dialect : Dialect {
     where a producer and a consumer differ. Then an `spmd.program`: the same ops on
     the local tensors of a rank, with explicit collectives, in phases.
 
+    A module whose plan is applied holds the plan as `spmd.plan`, a `#spmd.plan`.
+
     Discardable attributes of a `graph.state`:
     - `spmd.layout`: a TypeAttr of its `!spmd.tensor`.
     - `spmd.flat`: the axes over which ZeRO shards it.
@@ -46,6 +48,7 @@ def Spmd_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
     /// In SpmdTypes.cpp, which alone sees the storage of types.
     void registerTypes();

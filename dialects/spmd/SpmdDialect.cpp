@@ -15,6 +15,28 @@
 
 #include "dialects/spmd/SpmdDialect.cpp.inc"
 #include "dialects/spmd/SpmdEnums.cpp.inc"
+
+namespace dtcc::spmd {
+/// The lists of PlanAttrs.td, in brackets.
+template <typename Element> static mlir::FailureOr<llvm::SmallVector<Element>> parseList(mlir::AsmParser &parser) {
+  llvm::SmallVector<Element> list;
+  auto parseElement = [&]() -> mlir::ParseResult {
+    mlir::FailureOr<Element> element = mlir::FieldParser<Element>::parse(parser);
+    if (mlir::succeeded(element))
+      list.push_back(*element);
+    return mlir::ParseResult(mlir::success(mlir::succeeded(element)));
+  };
+  if (parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Square, parseElement))
+    return mlir::failure();
+  return list;
+}
+template <typename Element> static void printList(mlir::AsmPrinter &printer, llvm::ArrayRef<Element> list) {
+  printer << '[';
+  llvm::interleaveComma(list, printer, [&](Element element) { printer.printStrippedAttrOrType(element); });
+  printer << ']';
+}
+} // namespace dtcc::spmd
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/spmd/SpmdAttrs.cpp.inc"
 

@@ -73,15 +73,8 @@ llvm::Error Plan::check() const {
     product *= axis.size;
   }
   auto known = [&](const Axes &axes, const std::string &where, bool timeAllowed) -> llvm::Error {
-    for (size_t i = 0; i < axes.size(); ++i) {
-      if (!mesh.find(axes[i]))
-        return fail("%s must name axes of the mesh, got: \"%s\"", where.c_str(), axes[i].c_str());
-      if (!timeAllowed && mesh.isTime(axes[i]))
-        return fail("%s must not name the time axis, got: \"%s\"", where.c_str(), axes[i].c_str());
-      if (std::find(axes.begin(), axes.begin() + i, axes[i]) != axes.begin() + i)
-        return fail("%s must name an axis once, got twice: \"%s\"", where.c_str(), axes[i].c_str());
-    }
-    return llvm::Error::success();
+    std::string why = mesh.whyNotAxes(axes, where, timeAllowed);
+    return why.empty() ? llvm::Error::success() : fail("%s", why.c_str());
   };
   if (zero < 0 || zero > 3)
     return fail("zero must be 0, 1, 2 or 3, got: %lld", static_cast<long long>(zero));
@@ -128,22 +121,22 @@ llvm::Error Plan::check() const {
   return pipeline ? checkPipeline() : llvm::Error::success();
 }
 
-llvm::Expected<Schedule> Plan::schedule() const {
-  int64_t ranks = mesh.product({pipeline->axis});
-  Schedule result = pipeline->actions;
-  if (!pipeline->schedule.empty()) {
-    llvm::Expected<Schedule> made = makeSchedule(pipeline->schedule, ranks, mesh.slots());
+llvm::Expected<Schedule> PipelinePlan::scheduleOn(const Mesh &mesh) const {
+  int64_t ranks = mesh.product({axis});
+  Schedule result = actions;
+  if (!schedule.empty()) {
+    llvm::Expected<Schedule> made = makeSchedule(schedule, ranks, mesh.slots());
     if (!made)
       return made.takeError();
     result = std::move(*made);
   }
   if (static_cast<int64_t>(result.ranks.size()) != ranks)
     return fail("the schedule must have a line for each of the %lld ranks of axis \"%s\", got: %lld",
-                static_cast<long long>(ranks), pipeline->axis.c_str(), static_cast<long long>(result.ranks.size()));
-  if (result.stages() != pipeline->stages())
-    return fail("the schedule must be of the %lld stages of the plan, got: %lld",
-                static_cast<long long>(pipeline->stages()), static_cast<long long>(result.stages()));
-  if (llvm::Error error = result.check(pipeline->stages(), mesh.slots()))
+                static_cast<long long>(ranks), axis.c_str(), static_cast<long long>(result.ranks.size()));
+  if (result.stages() != stages())
+    return fail("the schedule must be of the %lld stages of the plan, got: %lld", static_cast<long long>(stages()),
+                static_cast<long long>(result.stages()));
+  if (llvm::Error error = result.check(stages(), mesh.slots()))
     return std::move(error);
   return result;
 }

@@ -83,6 +83,8 @@ struct PipelinePlan {
   int64_t stages() const { return static_cast<int64_t>(cuts.size()) + 1; }
   /// The stage of the ops of `origin`.
   int64_t stageOf(int64_t origin) const;
+  /// The schedule, made and checked for the mesh.
+  llvm::Expected<Schedule> scheduleOn(const Mesh &mesh) const;
   bool operator==(const PipelinePlan &) const = default;
 };
 
@@ -116,7 +118,7 @@ struct Plan {
   /// `axes` without those of size 1.
   Axes withoutUnitAxes(const Axes &axes) const;
   /// The schedule of the pipeline, made and checked for the mesh.
-  llvm::Expected<Schedule> schedule() const;
+  llvm::Expected<Schedule> schedule() const { return pipeline->scheduleOn(mesh); }
   /// Axes exist, sizes and stages are in range, the schedule of a pipeline ends.
   llvm::Error check() const;
   /// Writes the format of docs/plan-format.md. `indent` 0 gives one line.

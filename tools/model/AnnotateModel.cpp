@@ -12,7 +12,7 @@
 #include "frontends/onnx/Annotate.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/spmd/layout/AssignStages.h"
-#include "planner/plan/Plan.h"
+#include "passes/spmd/layout/PlanAttribute.h"
 #include "planner/step/Pins.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
@@ -75,17 +75,13 @@ static bool isAmbiguous(ArrayRef<PlacedDim> dims) {
 LogicalResult dtcc::writeAnnotatedModel(ModuleOp placed, const ModelShapes &shapes, const Options &options,
                                         OutputFiles &files) {
   auto step = placed.lookupSymbol<func::FuncOp>("step");
-  llvm::Expected<plan::Plan> plan =
-      plan::parsePlan(placed->getAttrOfType<StringAttr>("spmd.plan").getValue(), "spmd.plan");
-  if (!plan)
-    return placed.emitError(llvm::toString(plan.takeError()));
   onnx::Placement placement;
   placement.mesh = spmd::toMesh(*placed.getOps<spmd::MeshOp>().begin());
   placement.name = "dtcc";
   for (const spmd::MeshAxis &axis : placement.mesh.axes)
     placement.name += (&axis == placement.mesh.axes.data() ? " " : ",") + axis.name + "=" + std::to_string(axis.size);
-  if (plan->pipeline)
-    placement.stageAxis = plan->pipeline->axis;
+  if (spmd::PipelineAttr pipeline = spmd::planOf(placed).getPipeline())
+    placement.stageAxis = pipeline.getAxis().str();
   for (auto state : placed.getOps<graph::StateOp>())
     if (auto layout = state->getAttrOfType<TypeAttr>(spmd::kLayoutAttr))
       if (auto dims = placedDims(cast<spmd::TensorType>(layout.getValue()), state.getSavedShape()))

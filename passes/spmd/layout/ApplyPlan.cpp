@@ -16,6 +16,7 @@
 #include "passes/spmd/layout/FactorClasses.h"
 #include "passes/spmd/layout/OrderPositions.h"
 #include "passes/spmd/layout/PartialFlow.h"
+#include "passes/spmd/layout/PlanAttribute.h"
 #include "passes/spmd/layout/Projection.h"
 #include "passes/spmd/layout/RingAttention.h"
 #include "passes/spmd/layout/StateTable.h"
@@ -564,7 +565,7 @@ LogicalResult PlanApplier::run() {
     if (plan.offload.optimizer && state.getTrainable())
       state->setAttr(kOffloadAttr, builder.getUnitAttr());
   }
-  module->setAttr("spmd.plan", builder.getStringAttr(plan.toJson(/*indent=*/0)));
+  module->setAttr(kPlanAttr, toAttribute(builder.getContext(), plan, mesh));
   return success();
 }
 

@@ -19,7 +19,7 @@ inline constexpr llvm::StringLiteral kDispatchAttr = "spmd.dispatch";
 
 /// Rewrites the types of `@step` to !spmd.tensor by the plan, puts an spmd.reshard
 /// where a producer and a consumer differ, adds the mesh, and writes on every state
-/// its `spmd.layout` and `spmd.flat`. The module gets the plan as `spmd.plan`. On bad
+/// its `spmd.layout` and `spmd.flat`. The module gets the plan as `spmd.plan` (PlanAttribute.h). On bad
 /// input one located message; the module is then not to be used further.
 mlir::LogicalResult applyPlan(mlir::ModuleOp module, const plan::Plan &plan);
 

@@ -21,6 +21,7 @@
 #include "passes/spmd/Passes.h"
 #include "passes/spmd/layout/AssignStages.h"
 #include "passes/spmd/layout/LocalForms.h"
+#include "passes/spmd/layout/PlanAttribute.h"
 #include "passes/spmd/partition/DispatchExperts.h"
 #include "passes/spmd/partition/LocalOps.h"
 #include "passes/spmd/partition/OrderSums.h"
@@ -555,18 +556,17 @@ LogicalResult ProgramBuilder::run() {
 
 /// The programs of all stages of a pipeline, or the one program.
 static LogicalResult lowerToPrograms(ModuleOp module, func::FuncOp step, MeshOp meshOp) {
-  auto text = module->getAttrOfType<StringAttr>("spmd.plan");
+  PlanAttr plan = planOf(module);
+  Mesh mesh = toMesh(meshOp);
   std::optional<StageMap> stages;
-  if (text && llvm::any_of(step.getOps(), [](Operation &op) { return getStage(&op).has_value(); })) {
-    llvm::Expected<plan::Plan> plan = plan::parsePlan(text.getValue(), "spmd.plan");
-    if (!plan)
-      return module.emitError(llvm::toString(plan.takeError()));
-    if (!plan->pipeline)
+  if (plan && llvm::any_of(step.getOps(), [](Operation &op) { return getStage(&op).has_value(); })) {
+    PipelineAttr pipeline = plan.getPipeline();
+    if (!pipeline)
       return module.emitError("has ops with stages, but a plan without a pipeline");
-    llvm::Expected<plan::Schedule> schedule = plan->schedule();
+    llvm::Expected<plan::Schedule> schedule = toPipelinePlan(pipeline).scheduleOn(mesh);
     if (!schedule)
       return module.emitError(llvm::toString(schedule.takeError()));
-    stages.emplace(step, *schedule, toMesh(meshOp), plan->pipeline->axis);
+    stages.emplace(step, *schedule, mesh, pipeline.getAxis().str());
   }
   for (int64_t stage = 0, end = stages ? stages->ranks() : 1; stage < end; ++stage)
     if (failed(ProgramBuilder(module, step, meshOp, stages ? &*stages : nullptr, stage).run()))
