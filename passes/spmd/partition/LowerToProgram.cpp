@@ -542,14 +542,14 @@ LogicalResult ProgramBuilder::run() {
   }
   program.setStage(stage);
   program.setAxis(stages->axis());
-  std::vector<PhaseRun> runs = stages->runsOf(stage);
-  runs.insert(runs.begin(), {phaseNames[Prologue], 0});
+  SmallVector<PhaseRun> runs = stages->runsOf(builder.getContext(), stage);
+  runs.insert(runs.begin(), {builder.getStringAttr(phaseNames[Prologue]), 0});
   llvm::StringSet<> made;
   for (auto phase : body.getOps<PhaseOp>())
     made.insert(phase.getSymName());
   llvm::erase_if(runs, [&](const PhaseRun &run) { return !made.contains(run.phase); });
-  runs.push_back({kUpdatePhase.str(), 0});
-  program.setActionsAttr(fromPhaseRuns(builder.getContext(), runs));
+  runs.push_back({builder.getStringAttr(kUpdatePhase), 0});
+  program.setActionsAttr(RunsAttr::get(builder.getContext(), runs));
   orderSums(program);
   return success();
 }
