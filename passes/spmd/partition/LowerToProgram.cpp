@@ -155,20 +155,18 @@ LogicalResult ProgramBuilder::collect() {
     evaluatedCount = returned->getOperand(4);
   }
   llvm::StringMap<GradientPlace> gradients;
-  for (Operation &op : step.getBody().front())
-    if (auto found = dyn_cast<graph::UpdateOp>(op)) {
-      if (update)
-        return op.emitError("is a second update: a step has one");
-      update = found;
-      for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients()))
-        if (StringRef state = cast<FlatSymbolRefAttr>(name).getValue();
-            !gradients.contains(state) || isHere(gradient)) {
-          GradientPlace &place = gradients[state];
-          place.layout = cast<TensorType>(gradient.getType()).getLayout();
-          if (stages && isHere(gradient))
-            place.phases.insert(stages->placeOf(gradient.getDefiningOp())->phase);
-        }
-    }
+  for (auto found : step.getOps<graph::UpdateOp>()) {
+    if (update)
+      return found.emitError("is a second update: a step has one");
+    update = found;
+    for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients()))
+      if (StringRef state = cast<FlatSymbolRefAttr>(name).getValue(); !gradients.contains(state) || isHere(gradient)) {
+        GradientPlace &place = gradients[state];
+        place.layout = cast<TensorType>(gradient.getType()).getLayout();
+        if (stages && isHere(gradient))
+          place.phases.insert(stages->placeOf(gradient.getDefiningOp())->phase);
+      }
+  }
   if (update && update.getCount() != count)
     return update.emitError("must divide by the count that the step returns");
   FailureOr<Buckets> planned = Buckets::plan(module, mesh, gradients, stages, stage);

@@ -133,8 +133,8 @@ private:
     if (auto view = dyn_cast<UnitViewOp>(op)) {
       GatherUnitOp &gather = gathers[gatherOf(view).getBucketAttr()];
       if (!gather) {
-        OpBuilder early(gatherBefore);
-        gather = cast<GatherUnitOp>(early.clone(*gatherOf(view)));
+        gather = gatherOf(view).clone();
+        OpBuilder(gatherBefore).insert(gather);
       }
       // Beside the gather: the first reader need not be the first of the text.
       builder.setInsertionPointAfter(gather);
