@@ -310,8 +310,8 @@ LogicalResult ImageBuilder::addPhase(exec::PhaseOp op) {
 
 FailureOr<uint32_t> ImageBuilder::addActions() {
   uint32_t evaluation = 0;
-  if (ArrayAttr actions = program.getActionsAttr()) {
-    for (const PhaseRun &run : toPhaseRuns(actions))
+  if (spmd::RunsAttr actions = program.getActionsAttr()) {
+    for (const PhaseRun &run : actions.getRuns())
       tables.actions.push_back({phaseIndices.lookup(run.phase), uint32_t(run.slot)});
     return evaluation;
   }

@@ -16,7 +16,7 @@ FailureOr<PlanRequest> dtcc::resolvePlanRequest(const Options &options) {
   std::optional<plan::MeshSizes> sizes = plan::parseMeshSizes(options.mesh, error, kMostRanks);
   // Programs have no experts that are folded into other axes.
   if (sizes && sizes->foldsExperts)
-    error = "an axis must be one of dp, tp, cp, ep, pp, got: folded-ep";
+    error = "an axis must be one of " + plan::meshAxisNames() + ", got: folded-ep";
   if (!error.empty())
     return wrong("--mesh: " + error);
   PlanRequest request;

@@ -107,12 +107,12 @@ LogicalResult PlanFile::requestMesh() {
     return success();
   plan::MeshSizes given = request.mesh;
   search.mesh = plan::meshSizesOf(mesh);
-  for (StringRef axis : {"dp", "tp", "cp", "ep", "pp"}) {
+  for (const plan::MeshSizeRow &axis : plan::kMeshSizes) {
     plan::MeshSizes planned;
-    *planned.find(axis) = search.mesh.find(axis)->value_or(1);
+    planned.*axis.size = (search.mesh.*axis.size).value_or(1);
     planned.groups = search.mesh.groups;
-    bool groupsDiffer = axis == "dp" && given.groups > 1 && given.groups != planned.groups;
-    if (given.find(axis)->has_value() && (*given.find(axis) != *planned.find(axis) || groupsDiffer))
+    bool groupsDiffer = axis.name == "dp" && given.groups > 1 && given.groups != planned.groups;
+    if (given.*axis.size && (given.*axis.size != planned.*axis.size || groupsDiffer))
       return wrong(
           llvm::formatv("the plan must agree with --mesh={0}, got: {1}; give one of them", given.str(), planned.str()));
   }
@@ -191,11 +191,10 @@ bool PlanFile::servesOps(const spmd::Mesh &mesh) {
 
 /// Searches what is absent, and lays what is given over the best plan found.
 LogicalResult PlanFile::complete() {
-  static const llvm::StringSet<> kKnown = {"dp", "tp", "cp", "ep", "pp", "dp.0", "dp.1"};
   for (auto [name, size] : axes(/*time=*/false))
-    if (!kKnown.contains(name))
+    if (!plan::isSearchedAxis(name))
       return wrong("a plan whose mesh has an axis \"" + name +
-                   "\" must have batch_axes and ops too: the search knows the axes dp, tp, cp, ep and pp");
+                   "\" must have batch_axes and ops too: the search knows the axes " + plan::meshAxisNames());
   FailureOr<SearchResult> result = searchBest(module, options, search);
   if (failed(result))
     return failure();

@@ -196,14 +196,13 @@ FailureOr<std::vector<plan::Parallelism>> Search::shapes() {
   bool whole = mesh.isWhole();
   if (request.pins.splitting())
     llvm::erase(space.tp, 1);
-  hold(space.tp, mesh.tp, whole);
+  for (const plan::SearchedAxis &axis : plan::kSearchedAxes)
+    hold(space.*axis.allowed, mesh.*axis.size, whole);
+  if (!pipeline.actions.ranks.empty())
+    space.pp = {int64_t(pipeline.actions.ranks.size())};
   // It shares positions out over tp.
   if (held.sequenceParallel.value_or(false))
     llvm::erase(space.tp, 1);
-  hold(space.cp, mesh.cp, whole);
-  hold(space.ep, mesh.ep, whole);
-  hold(space.pp, pipeline.actions.ranks.empty() ? mesh.pp : std::optional<int64_t>(pipeline.actions.ranks.size()),
-       whole);
   if (!held.schedule.empty() && space.pp.size() > 1)
     llvm::erase(space.pp, 1);
   if (held.offload)
@@ -452,9 +451,9 @@ PlanRequest dtcc::requestFor(const PlanRequest &request, int64_t devices) {
   PlanRequest fewer = request;
   fewer.mesh = {};
   int64_t rest = devices;
-  for (auto size : {&plan::MeshSizes::tp, &plan::MeshSizes::cp, &plan::MeshSizes::ep, &plan::MeshSizes::pp})
-    if (std::optional<int64_t> given = request.mesh.*size; given && rest % *given == 0) {
-      fewer.mesh.*size = given;
+  for (const plan::SearchedAxis &axis : plan::kSearchedAxes)
+    if (std::optional<int64_t> given = request.mesh.*axis.size; given && rest % *given == 0) {
+      fewer.mesh.*axis.size = given;
       rest /= *given;
     }
   // Ranks that share with none do as in stage 0, whatever the stage, and one stage has no schedule.

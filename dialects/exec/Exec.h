@@ -13,6 +13,7 @@
 #define DTCC_DIALECTS_EXEC_EXEC_H
 
 #include "dialects/interfaces/OpInterfaces.h"
+#include "dialects/spmd/Spmd.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"

@@ -31,6 +31,8 @@ def Exec_Dialect : Dialect {
     runtime/abi/dtcc_rt.h; emission adds nothing to it.
   }];
   let useDefaultTypePrinterParser = 1;
+  // Programs have the actions of the sharding level.
+  let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
 
 class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemonic, traits>;

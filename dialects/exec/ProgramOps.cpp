@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
-#include "dialects/interfaces/PhaseRun.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -18,7 +17,7 @@ LogicalResult ProgramOp::verifyRegions() {
   SmallVector<std::pair<StringRef, int64_t>> phases;
   for (auto phase : getBody().getOps<PhaseOp>())
     phases.push_back({phase.getSymName(), phase.getRepeat()});
-  return verifyPhaseRuns(*this, *getActions(), phases);
+  return verifyPhaseRuns(*this, getActions()->getRuns(), phases);
 }
 
 LogicalResult BufferOp::verifySymbolUses(SymbolTableCollection &symbols) {

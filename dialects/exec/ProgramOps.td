@@ -11,6 +11,13 @@
 include "dialects/exec/Exec.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 
+/// As programs of the sharding level have it. By its class, since enumerations of an included dialect would be defined again.
+def Exec_RunsAttr : Attr<CPred<"::llvm::isa<::dtcc::spmd::RunsAttr>($_self)">, "runs of phases (#spmd.runs)"> {
+  let storageType = "::dtcc::spmd::RunsAttr";
+  let returnType = "::dtcc::spmd::RunsAttr";
+  let convertFromStorage = "$_self";
+}
+
 def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, SingleBlock]> {
   let summary = "the step of one rank; all ranks, or those of a stage, share one program";
   let description = [{
@@ -25,7 +32,7 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, IsolatedFromAbove,
     image. None is left after the image is written.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh, OptionalAttr<I64Attr>:$stage,
-                       OptionalAttr<StrAttr>:$axis, OptionalAttr<StrArrayAttr>:$actions,
+                       OptionalAttr<StrAttr>:$axis, OptionalAttr<Exec_RunsAttr>:$actions,
                        OptionalAttr<AnyAttr>:$optimizer);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

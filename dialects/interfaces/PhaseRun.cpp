@@ -12,39 +12,39 @@ using namespace mlir;
 
 namespace dtcc {
 
-static bool parse(StringRef text, PhaseRun &run) {
-  auto [phase, slot] = text.split(' ');
-  run.phase = phase.str();
-  return !phase.empty() && !slot.getAsInteger(10, run.slot) && run.slot >= 0;
-}
-
-std::vector<PhaseRun> toPhaseRuns(ArrayAttr actions) {
-  std::vector<PhaseRun> runs;
-  PhaseRun run;
-  for (auto action : actions.getAsRange<StringAttr>())
-    if (parse(action.getValue(), run))
-      runs.push_back(run);
+FailureOr<SmallVector<PhaseRun>> parsePhaseRuns(AsmParser &parser) {
+  SmallVector<PhaseRun> runs;
+  auto parseRun = [&]() -> ParseResult {
+    std::string phase;
+    int64_t slot;
+    if (parser.parseKeywordOrString(&phase) || parser.parseInteger(slot))
+      return failure();
+    runs.push_back({parser.getBuilder().getStringAttr(phase), slot});
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseRun))
+    return failure();
   return runs;
 }
 
-ArrayAttr fromPhaseRuns(MLIRContext *context, ArrayRef<PhaseRun> runs) {
-  SmallVector<Attribute> actions;
-  for (const PhaseRun &run : runs)
-    actions.push_back(StringAttr::get(context, run.str()));
-  return ArrayAttr::get(context, actions);
+void printPhaseRuns(AsmPrinter &printer, ArrayRef<PhaseRun> runs) {
+  printer << '[';
+  llvm::interleaveComma(runs, printer, [&](const PhaseRun &run) {
+    printer.printKeywordOrString(run.phase);
+    printer << ' ' << run.slot;
+  });
+  printer << ']';
 }
 
-LogicalResult verifyPhaseRuns(Operation *program, ArrayAttr actions, ArrayRef<std::pair<StringRef, int64_t>> phases) {
-  for (auto action : actions.getAsRange<StringAttr>()) {
-    PhaseRun run;
-    if (!parse(action.getValue(), run))
-      return program->emitOpError("action must be a phase and a slot, as \"forward 0\", got: ") << action;
-    auto phase = llvm::find_if(phases, [&](const auto &entry) { return entry.first == run.phase; });
+LogicalResult verifyPhaseRuns(Operation *program, ArrayRef<PhaseRun> runs,
+                              ArrayRef<std::pair<StringRef, int64_t>> phases) {
+  for (const PhaseRun &run : runs) {
+    auto phase = llvm::find_if(phases, [&](const auto &entry) { return entry.first == run.phase.getValue(); });
     if (phase == phases.end())
-      return program->emitOpError("action must name a phase of the program, got: ") << action;
-    if (run.slot >= phase->second)
-      return program->emitOpError("slot of an action must be below the phase's repeat of ")
-             << phase->second << ", got: " << action;
+      return program->emitOpError("action must name a phase of the program, got: ") << run.str();
+    if (run.slot < 0 || run.slot >= phase->second)
+      return program->emitOpError("slot of an action must be from 0 to ")
+             << phase->second - 1 << ", got: " << run.str();
   }
   return success();
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The programs of a pipeline's stages say in which order their phases run, and for which
-// micro-batch, by a list of strings, "forward 3": the spmd and exec levels alike.
+// micro-batch: #spmd.runs, at the spmd and exec levels alike.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,24 +14,27 @@
 #define DTCC_DIALECTS_INTERFACES_PHASERUN_H
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/Operation.h"
-#include <vector>
 
 namespace dtcc {
 
 struct PhaseRun {
-  std::string phase;
+  mlir::StringAttr phase;
   int64_t slot = 0;
-  std::string str() const { return phase + " " + std::to_string(slot); }
+  /// "forward 3".
+  std::string str() const { return (phase.getValue() + " " + llvm::Twine(slot)).str(); }
+  bool operator==(const PhaseRun &) const = default;
 };
+inline llvm::hash_code hash_value(const PhaseRun &run) { return llvm::hash_combine(run.phase, run.slot); }
 
-/// The runs that `actions` lists; those that say something else are left out.
-std::vector<PhaseRun> toPhaseRuns(mlir::ArrayAttr actions);
-mlir::ArrayAttr fromPhaseRuns(mlir::MLIRContext *context, llvm::ArrayRef<PhaseRun> runs);
+/// The text of a list of runs: [forward 0, backward 0].
+mlir::FailureOr<llvm::SmallVector<PhaseRun>> parsePhaseRuns(mlir::AsmParser &parser);
+void printPhaseRuns(mlir::AsmPrinter &printer, llvm::ArrayRef<PhaseRun> runs);
 
 /// Checks the attribute `actions` of a program: every entry names one of its phases
 /// (symbol and repeat), and a slot below its repeat.
-mlir::LogicalResult verifyPhaseRuns(mlir::Operation *program, mlir::ArrayAttr actions,
+mlir::LogicalResult verifyPhaseRuns(mlir::Operation *program, llvm::ArrayRef<PhaseRun> runs,
                                     llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> phases);
 
 } // namespace dtcc

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "dialects/interfaces/PhaseRun.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/IR/Builders.h"
 
@@ -67,7 +66,7 @@ LogicalResult ProgramOp::verifyRegions() {
   SmallVector<std::pair<StringRef, int64_t>> phases;
   for (auto phase : getBody().getOps<PhaseOp>())
     phases.push_back({phase.getSymName(), phase.getRepeat()});
-  return verifyPhaseRuns(*this, *getActions(), phases);
+  return verifyPhaseRuns(*this, getActions()->getRuns(), phases);
 }
 
 LogicalResult PhaseOp::verifyRegions() {

@@ -66,14 +66,14 @@ def Spmd_ProgramOp : Spmd_Op<"program", [Symbol, NoTerminator, SingleBlock, Isol
     micro-batch each. The values that a repeated phase yields are kept for the phases that run
     the same micro-batch.
     ```
-    spmd.program @step.0 mesh @mesh stage 0 over "pp" actions ["forward 0", "backward 0", "update 0"] { ... }
+    spmd.program @step.0 mesh @mesh stage 0 over "pp" actions [forward 0, backward 0, update 0] { ... }
     ```
 
     Made by spmd-lower-to-program. Consumed by exec-bufferize, which makes an `exec.program`. None is left after
     exec-bufferize.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh, OptionalAttr<I64Attr>:$stage,
-                       OptionalAttr<StrAttr>:$axis, OptionalAttr<StrArrayAttr>:$actions);
+                       OptionalAttr<StrAttr>:$axis, OptionalAttr<Spmd_RunsAttr>:$actions);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `mesh` $mesh (`stage` $stage^ `over` $axis)? (`actions` $actions^)? attr-dict-with-keyword $body
@@ -81,7 +81,7 @@ def Spmd_ProgramOp : Spmd_Op<"program", [Symbol, NoTerminator, SingleBlock, Isol
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::llvm::StringRef":$mesh), [{
     build($_builder, $_state, $_builder.getStringAttr(name),
           ::mlir::FlatSymbolRefAttr::get($_builder.getContext(), mesh), ::mlir::IntegerAttr(), ::mlir::StringAttr(),
-          ::mlir::ArrayAttr());
+          RunsAttr());
   }]>];
   let hasRegionVerifier = 1;
 }

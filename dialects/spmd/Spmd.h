@@ -13,6 +13,7 @@
 #define DTCC_DIALECTS_SPMD_SPMD_H
 
 #include "dialects/interfaces/OpInterfaces.h"
+#include "dialects/interfaces/PhaseRun.h"
 #include "dialects/spmd/Layout.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"

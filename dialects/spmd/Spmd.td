@@ -84,6 +84,19 @@ def Spmd_AxisAttr : AttrDef<Spmd_Dialect, "Axis"> {
 }
 def Spmd_AxesArray : TypedArrayAttrBase<Spmd_AxisAttr, "mesh axes">;
 
+/// Runs of phases, in order: [forward 0, backward 0].
+def Spmd_PhaseRuns : ArrayRefParameter<"::dtcc::PhaseRun", "phases, each with a micro-batch"> {
+  let parser = "::dtcc::parsePhaseRuns($_parser)";
+  let printer = "::dtcc::printPhaseRuns($_printer, $_self)";
+}
+def Spmd_RunsAttr : AttrDef<Spmd_Dialect, "Runs"> {
+  let mnemonic = "runs";
+  let summary = "what the ranks of a stage run in a step, in order: phases, each for a micro-batch";
+  let description = "Programs of both levels have it as `actions [forward 0, backward 0, update 0]`.";
+  let parameters = (ins Spmd_PhaseRuns:$runs);
+  let assemblyFormat = "`` $runs";
+}
+
 def Spmd_TensorType : TypeDef<Spmd_Dialect, "Tensor", [ShapedTypeInterface]> {
   let mnemonic = "tensor";
   let summary = "a whole tensor and its layout on a mesh";

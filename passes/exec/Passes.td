@@ -276,7 +276,7 @@ def AssignSlots : Pass<"exec-assign-slots", "::dtcc::exec::ProgramOp"> {
 
     Example (tests/passes/exec/assign-slots.mlir):
     ```mlir
-    exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["f 0", "f 1", "b 0", "b 1"] {
+    exec.program @step.0 mesh @mesh stage 0 over "pp" actions [f 0, f 1, b 0, b 1] {
       exec.buffer @saved : 64 in @activations        // becomes 128: two micro-batches at a time
       exec.phase @f repeat 2 { %x = exec.view @saved[0] : memref<16xf32> ... }
       exec.phase @b repeat 2 { %x = exec.view @saved[0] : memref<16xf32> ... }

@@ -10,34 +10,34 @@
 
 namespace dtcc::plan {
 
-namespace {
-struct AxisRow {
-  std::string_view name;
-  std::optional<int64_t> MeshSizes::*size;
-};
-} // namespace
 static constexpr std::string_view kFolded = "folded-ep";
-static constexpr AxisRow kAxes[] = {{"dp", &MeshSizes::dp},
-                                    {"tp", &MeshSizes::tp},
-                                    {"cp", &MeshSizes::cp},
-                                    {"ep", &MeshSizes::ep},
-                                    {"pp", &MeshSizes::pp}};
 
-static const AxisRow *findAxis(std::string_view name) {
-  for (const AxisRow &row : kAxes)
+static const MeshSizeRow *findAxis(std::string_view name) {
+  for (const MeshSizeRow &row : kMeshSizes)
     if (name == row.name || (name == kFolded && row.name == "ep"))
       return &row;
   return nullptr;
 }
 
 std::optional<int64_t> *MeshSizes::find(std::string_view name) {
-  const AxisRow *row = findAxis(name);
+  const MeshSizeRow *row = findAxis(name);
   return row ? &(this->*row->size) : nullptr;
+}
+
+std::string meshAxisNames() {
+  std::string names;
+  for (const MeshSizeRow &row : kMeshSizes)
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
+  return names;
+}
+
+bool isSearchedAxis(std::string_view name) {
+  return MeshSizes().find(name) ? name != kFolded : name == "dp.0" || name == "dp.1";
 }
 
 int64_t MeshSizes::product() const {
   int64_t result = 1;
-  for (const AxisRow &row : kAxes)
+  for (const MeshSizeRow &row : kMeshSizes)
     if (!(foldsExperts && row.name == "ep"))
       result *= (this->*row.size).value_or(1);
   return result;
@@ -45,7 +45,7 @@ int64_t MeshSizes::product() const {
 
 std::string MeshSizes::str() const {
   std::string text;
-  for (const AxisRow &row : kAxes)
+  for (const MeshSizeRow &row : kMeshSizes)
     if (std::optional<int64_t> size = this->*row.size) {
       text += text.empty() ? "" : ",";
       text += row.name == "ep" && foldsExperts ? kFolded : row.name;
@@ -68,9 +68,9 @@ static std::string readAxis(std::string_view word, int64_t most, MeshSizes &size
   size_t at = std::min(word.find('='), word.size());
   std::string_view name = word.substr(0, at), number = word.substr(std::min(at + 1, word.size()));
   std::string limit = " must be from 1 to " + std::to_string(most) + ", got: " + std::string(word);
-  const AxisRow *row = findAxis(name);
+  const MeshSizeRow *row = findAxis(name);
   if (!row)
-    return "an axis must be one of dp, tp, cp, ep, pp, got: " + std::string(name);
+    return "an axis must be one of " + meshAxisNames() + ", got: " + std::string(name);
   if (sizes.*row->size)
     return "an axis must be named once, got twice: " + std::string(row->name);
   int64_t size = 0, groups = 1;
@@ -100,7 +100,7 @@ std::optional<MeshSizes> parseMeshSizes(std::string_view text, std::string &erro
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   int64_t product = 1;
-  for (const AxisRow &row : kAxes) {
+  for (const MeshSizeRow &row : kMeshSizes) {
     int64_t size = (sizes.*row.size).value_or(1);
     if (error.empty() && size > kMostRanks / product)
       error = "the sizes of the axes must multiply to at most 2^31, got: " + std::string(text);

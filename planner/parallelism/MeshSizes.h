@@ -41,6 +41,21 @@ struct MeshSizes {
   auto operator<=>(const MeshSizes &) const = default;
 };
 
+/// An axis of a mesh: its name in --mesh and in plans, and its size.
+struct MeshSizeRow {
+  std::string_view name;
+  std::optional<int64_t> MeshSizes::*size;
+};
+inline constexpr MeshSizeRow kMeshSizes[] = {{"dp", &MeshSizes::dp},
+                                             {"tp", &MeshSizes::tp},
+                                             {"cp", &MeshSizes::cp},
+                                             {"ep", &MeshSizes::ep},
+                                             {"pp", &MeshSizes::pp}};
+/// Their names: "dp, tp, cp, ep, pp".
+std::string meshAxisNames();
+/// Whether searches know the axis `name` of a plan: one of kMeshSizes, or of the two of groups, dp.0 and dp.1.
+bool isSearchedAxis(std::string_view name);
+
 /// Reads axes that are separated by commas or spaces. Sizes and groups are at most `most`. Nothing, and `error` says
 /// why, for other text.
 std::optional<MeshSizes> parseMeshSizes(std::string_view text, std::string &error, int64_t most = int64_t(1) << 20);

@@ -12,10 +12,9 @@ namespace dtcc::plan {
 
 std::string Parallelism::meshText() const {
   MeshSizes sizes = meshSizes();
-  for (std::optional<int64_t> MeshSizes::*size :
-       {&MeshSizes::dp, &MeshSizes::tp, &MeshSizes::cp, &MeshSizes::ep, &MeshSizes::pp})
-    if (sizes.*size == 1)
-      (sizes.*size).reset();
+  for (const MeshSizeRow &row : kMeshSizes)
+    if (sizes.*row.size == 1)
+      (sizes.*row.size).reset();
   std::string text = sizes.str();
   return text.empty() ? "dp=1" : text;
 }

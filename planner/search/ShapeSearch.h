@@ -62,6 +62,17 @@ struct ShapeSpace {
   bool unevenStages = false;
 };
 
+/// An axis whose sizes a search enumerates, unless --mesh gives its size. Those of dp follow from the others.
+struct SearchedAxis {
+  std::string_view name;
+  std::optional<int64_t> MeshSizes::*size;
+  std::vector<int64_t> ShapeSpace::*allowed;
+};
+inline constexpr SearchedAxis kSearchedAxes[] = {{"tp", &MeshSizes::tp, &ShapeSpace::tp},
+                                                 {"cp", &MeshSizes::cp, &ShapeSpace::cp},
+                                                 {"ep", &MeshSizes::ep, &ShapeSpace::ep},
+                                                 {"pp", &MeshSizes::pp, &ShapeSpace::pp}};
+
 /// All shapes of the space: products of the sizes are the devices, the batch divides,
 /// interleaved schedules have as many micro-batches as a multiple of the ranks and divide
 /// the layers. Stages of ZeRO above 0 need more than one rank to share.

@@ -9,7 +9,6 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
 #include "dialects/interfaces/OpInterfaces.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -63,9 +62,8 @@ static std::optional<bool> areHeadsExchanged(func::FuncOp step, const plan::Plan
 }
 
 std::optional<GivenPlacement> GivenPlacement::of(func::FuncOp step, const plan::Plan &plan) {
-  static const llvm::StringSet<> kKnown = {"dp", kTensorAxis, "cp", kExpertAxis, "pp", "dp.0", "dp.1"};
   for (const MeshAxis &axis : plan.mesh.axes)
-    if (!axis.time && axis.size > 1 && !kKnown.contains(axis.name))
+    if (!axis.time && axis.size > 1 && !plan::isSearchedAxis(axis.name))
       return std::nullopt;
   GivenPlacement given;
   if (plan.pipeline)

@@ -68,9 +68,9 @@ ShapeSpace shapeSpaceOf(const TransformerProblem &problem) {
 
 ShapeSpace shapeSpaceOf(const TransformerProblem &problem, const ShapeSpace &given, const TransformerProblem &before) {
   ShapeSpace space = shapeSpaceOf(problem), wide = shapeSpaceOf(before);
-  for (std::vector<int64_t> ShapeSpace::*axis : {&ShapeSpace::tp, &ShapeSpace::cp, &ShapeSpace::ep, &ShapeSpace::pp})
-    if ((given.*axis).size() == 1 && (wide.*axis).size() > 1)
-      space.*axis = given.*axis;
+  for (const SearchedAxis &axis : kSearchedAxes)
+    if ((given.*axis.allowed).size() == 1 && (wide.*axis.allowed).size() > 1)
+      space.*axis.allowed = given.*axis.allowed;
   space.zero = given.zero;
   space.hostOptimizer = given.hostOptimizer;
   return space;

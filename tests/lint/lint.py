@@ -17,6 +17,8 @@ import sys
 CODE = (".cpp", ".h", ".cu", ".td", ".def", ".py", ".cmake", ".inc")
 MOST_LINES = 600
 MOST_FILES = 30
+# Of isa, cast, dyn_cast and getDefiningOp in passes/spmd, each op that they name counted once.
+MOST_CASTS = 46
 # The parts of a pass description, and the sentences that end an op description (docs/style.md).
 PASS_PARTS = ("Input:", "Output:", "Guarantees", "Example")
 OP_PARTS = ("Made by", "Consumed by", "None is left after")
@@ -206,6 +208,19 @@ def ops(root):
                 yield file, source.count("\n", 0, match.start()) + 1, f"op {name} needs the sentences {', '.join(OP_PARTS)} .."
 
 
+def casts(root):
+    """The sharding passes ask interfaces, and name an op only where it is their subject."""
+    asked = re.compile(r"\b(?:isa|cast|dyn_cast)(?:_and_nonnull|_and_present|_if_present|_or_null)?<([^()]*?)>\(|"
+                       r"\bgetDefiningOp<(\w+(?:::\w+)*)>")
+    count = 0
+    for file in files(root):
+        if file.startswith("passes/spmd/"):
+            for types in asked.findall(text(root, file)):
+                count += len(re.findall(r"\w+Op\b", "".join(types)))
+    if count > MOST_CASTS:
+        yield "passes/spmd", 1, f"{count} casts to named ops, at most {MOST_CASTS}: ask an interface"
+
+
 def sizes(root):
     """No file is too long to be read at once."""
     for file in files(root):
@@ -311,7 +326,7 @@ def formatting(root, clang_format):
             yield batch[0], 1, f"{clang_format} failed: {done.stderr.strip()}"
 
 
-RULES = {"includes": includes, "circles": circles, "rooms": rooms, "passes": passes, "ops": ops, "sizes": sizes, "names": names, "licence": licence,
+RULES = {"includes": includes, "circles": circles, "rooms": rooms, "passes": passes, "ops": ops, "casts": casts, "sizes": sizes, "names": names, "licence": licence,
          "paths": paths, "references": references, "skips": skips, "mutations": mutations, "formatting": formatting}
 
 

@@ -20,8 +20,8 @@ std::vector<dtcc::exec::Run> dtcc::exec::runsOf(ProgramOp program) {
       for (int64_t slot = 0; slot < int64_t(phase.getRepeat()); ++slot)
         runs.push_back({number, slot});
   }
-  if (ArrayAttr actions = program.getActionsAttr())
-    for (const PhaseRun &run : toPhaseRuns(actions))
+  if (spmd::RunsAttr actions = program.getActionsAttr())
+    for (const PhaseRun &run : actions.getRuns())
       runs.push_back({numbers.lookup(run.phase), run.slot});
   return runs;
 }

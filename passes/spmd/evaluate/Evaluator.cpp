@@ -91,10 +91,10 @@ ProgramEvaluator::ProgramEvaluator(ModuleOp module, ProgramOp program, uint64_t 
     phases[phase.getSymName()] = phase;
     if (!program.getActions() && !isOfEvaluation(phase.getSymName()))
       for (int64_t slot = 0; slot < static_cast<int64_t>(phase.getRepeat()); ++slot)
-        runs.push_back({phase.getSymName().str(), slot});
+        runs.push_back({phase.getSymNameAttr(), slot});
   }
-  if (ArrayAttr actions = program.getActionsAttr())
-    runs = toPhaseRuns(actions);
+  if (RunsAttr actions = program.getActionsAttr())
+    runs = llvm::to_vector(actions.getRuns());
   addProgramOps(ops);
   addUnitOps(ops);
   addUpdateOps(ops);

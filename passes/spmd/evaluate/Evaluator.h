@@ -60,7 +60,7 @@ private:
   StorageOps ops;
   llvm::StringMap<PhaseOp> phases;
   /// Runs of a step, the current run, and its next op.
-  std::vector<PhaseRun> runs;
+  llvm::SmallVector<PhaseRun> runs;
   size_t run = 0;
   mlir::Operation *next = nullptr;
   /// Values that phases yielded, by slot if the phase repeats.

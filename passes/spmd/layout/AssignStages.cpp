@@ -40,11 +40,10 @@ public:
       ops.push_back(&op);
     for (Operation *op : ops)
       mark(op);
-    for (Operation *op : ops)
-      if (auto barrier = dyn_cast<graph::BarrierOp>(op))
-        placeBarrier(barrier);
-    for (Operation *op : ops)
-      if (auto update = dyn_cast<graph::UpdateOp>(op); update && failed(splitGradients(update)))
+    for (graph::BarrierOp barrier : llvm::to_vector(body.getOps<graph::BarrierOp>()))
+      placeBarrier(barrier);
+    for (auto update : body.getOps<graph::UpdateOp>())
+      if (failed(splitGradients(update)))
         return failure();
     ops.clear();
     for (Operation &op : body)

@@ -61,9 +61,8 @@ FactorClasses::FactorClasses(func::FuncOp step) {
 llvm::DenseSet<unsigned> positionClasses(func::FuncOp step, const FactorClasses &classes) {
   llvm::DenseSet<unsigned> positions;
   // In another order than that of the sequence: those in this order are split, the others whole.
-  for (Operation &op : step.getBody().front())
-    if (auto reorder = dyn_cast<graph::ReorderOp>(op))
-      positions.insert(classes.ofDim(reorder.getInverse() ? reorder.getX() : reorder.getY(), reorder.getDim()));
+  for (auto reorder : step.getOps<graph::ReorderOp>())
+    positions.insert(classes.ofDim(reorder.getInverse() ? reorder.getX() : reorder.getY(), reorder.getDim()));
   if (!positions.empty())
     return positions;
   for (BlockArgument argument : step.getArguments()) {

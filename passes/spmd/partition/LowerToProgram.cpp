@@ -155,20 +155,18 @@ LogicalResult ProgramBuilder::collect() {
     evaluatedCount = returned->getOperand(4);
   }
   llvm::StringMap<GradientPlace> gradients;
-  for (Operation &op : step.getBody().front())
-    if (auto found = dyn_cast<graph::UpdateOp>(op)) {
-      if (update)
-        return op.emitError("is a second update: a step has one");
-      update = found;
-      for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients()))
-        if (StringRef state = cast<FlatSymbolRefAttr>(name).getValue();
-            !gradients.contains(state) || isHere(gradient)) {
-          GradientPlace &place = gradients[state];
-          place.layout = cast<TensorType>(gradient.getType()).getLayout();
-          if (stages && isHere(gradient))
-            place.phases.insert(stages->placeOf(gradient.getDefiningOp())->phase);
-        }
-    }
+  for (auto found : step.getOps<graph::UpdateOp>()) {
+    if (update)
+      return found.emitError("is a second update: a step has one");
+    update = found;
+    for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients()))
+      if (StringRef state = cast<FlatSymbolRefAttr>(name).getValue(); !gradients.contains(state) || isHere(gradient)) {
+        GradientPlace &place = gradients[state];
+        place.layout = cast<TensorType>(gradient.getType()).getLayout();
+        if (stages && isHere(gradient))
+          place.phases.insert(stages->placeOf(gradient.getDefiningOp())->phase);
+      }
+  }
   if (update && update.getCount() != count)
     return update.emitError("must divide by the count that the step returns");
   FailureOr<Buckets> planned = Buckets::plan(module, mesh, gradients, stages, stage);
@@ -542,14 +540,14 @@ LogicalResult ProgramBuilder::run() {
   }
   program.setStage(stage);
   program.setAxis(stages->axis());
-  std::vector<PhaseRun> runs = stages->runsOf(stage);
-  runs.insert(runs.begin(), {phaseNames[Prologue], 0});
+  SmallVector<PhaseRun> runs = stages->runsOf(builder.getContext(), stage);
+  runs.insert(runs.begin(), {builder.getStringAttr(phaseNames[Prologue]), 0});
   llvm::StringSet<> made;
   for (auto phase : body.getOps<PhaseOp>())
     made.insert(phase.getSymName());
   llvm::erase_if(runs, [&](const PhaseRun &run) { return !made.contains(run.phase); });
-  runs.push_back({kUpdatePhase.str(), 0});
-  program.setActionsAttr(fromPhaseRuns(builder.getContext(), runs));
+  runs.push_back({builder.getStringAttr(kUpdatePhase), 0});
+  program.setActionsAttr(RunsAttr::get(builder.getContext(), runs));
   orderSums(program);
   return success();
 }

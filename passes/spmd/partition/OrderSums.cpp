@@ -14,11 +14,11 @@ namespace dtcc::spmd {
 
 SmallVector<PhaseOp> byFirstRun(ProgramOp program) {
   SmallVector<PhaseOp> phases(program.getOps<PhaseOp>());
-  ArrayAttr actions = program.getActionsAttr();
+  RunsAttr actions = program.getActionsAttr();
   if (!actions)
     return phases;
   llvm::StringMap<size_t> first;
-  for (const PhaseRun &run : toPhaseRuns(actions))
+  for (const PhaseRun &run : actions.getRuns())
     first.try_emplace(run.phase, first.size());
   // All phases run.
   llvm::sort(phases, [&](PhaseOp a, PhaseOp b) { return first.lookup(a.getSymName()) < first.lookup(b.getSymName()); });

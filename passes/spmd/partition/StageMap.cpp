@@ -68,10 +68,10 @@ llvm::ArrayRef<int64_t> StageMap::ownersOf(StringRef state) const {
   return found == owners.end() ? llvm::ArrayRef<int64_t>() : llvm::ArrayRef<int64_t>(found->second);
 }
 
-std::vector<PhaseRun> StageMap::runsOf(int64_t rank) const {
-  std::vector<PhaseRun> runs;
+SmallVector<PhaseRun> StageMap::runsOf(MLIRContext *context, int64_t rank) const {
+  SmallVector<PhaseRun> runs;
   for (const plan::Action &action : schedule.ranks[rank])
-    runs.push_back({phaseName(action.stage, action.work), action.microbatch});
+    runs.push_back({StringAttr::get(context, phaseName(action.stage, action.work)), action.microbatch});
   return runs;
 }
 

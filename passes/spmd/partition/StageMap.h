@@ -43,7 +43,7 @@ public:
   std::optional<PhasePlace> placeOf(mlir::Operation *op) const;
   llvm::ArrayRef<StageEdge> edges() const { return allEdges; }
   /// The step of a rank, without prologue and update.
-  std::vector<PhaseRun> runsOf(int64_t rank) const;
+  llvm::SmallVector<PhaseRun> runsOf(mlir::MLIRContext *context, int64_t rank) const;
   /// The ranks, ascending, whose stages read or update `state`.
   llvm::ArrayRef<int64_t> ownersOf(llvm::StringRef state) const;
   int64_t ranks() const { return static_cast<int64_t>(schedule.ranks.size()); }

@@ -68,8 +68,8 @@ plan::MeetingProgram meetingsOf(ProgramOp program, int64_t stages, std::vector<s
           ops->back().push_back(&op);
       }
   }
-  if (ArrayAttr actions = program.getActionsAttr())
-    for (const PhaseRun &run : toPhaseRuns(actions))
+  if (RunsAttr actions = program.getActionsAttr())
+    for (const PhaseRun &run : actions.getRuns())
       result.runs.push_back({numbers.lookup(run.phase), run.slot});
   return result;
 }

@@ -133,8 +133,8 @@ private:
     if (auto view = dyn_cast<UnitViewOp>(op)) {
       GatherUnitOp &gather = gathers[gatherOf(view).getBucketAttr()];
       if (!gather) {
-        OpBuilder early(gatherBefore);
-        gather = cast<GatherUnitOp>(early.clone(*gatherOf(view)));
+        gather = gatherOf(view).clone();
+        OpBuilder(gatherBefore).insert(gather);
       }
       // Beside the gather: the first reader need not be the first of the text.
       builder.setInsertionPointAfter(gather);
@@ -244,13 +244,13 @@ static void hoistSends(PhaseOp phase) {
 }
 
 /// Runs of a rank in a step, in order.
-static std::vector<PhaseRun> runsOf(ProgramOp program) {
-  if (ArrayAttr actions = program.getActionsAttr())
-    return toPhaseRuns(actions);
-  std::vector<PhaseRun> runs;
+static SmallVector<PhaseRun> runsOf(ProgramOp program) {
+  if (RunsAttr actions = program.getActionsAttr())
+    return llvm::to_vector(actions.getRuns());
+  SmallVector<PhaseRun> runs;
   for (auto phase : program.getOps<PhaseOp>())
     for (int64_t slot = 0; slot < int64_t(phase.getRepeat()); ++slot)
-      runs.push_back({phase.getSymName().str(), slot});
+      runs.push_back({phase.getSymNameAttr(), slot});
   return runs;
 }
 
@@ -330,7 +330,7 @@ private:
   }
 
   ProgramOp program;
-  std::vector<PhaseRun> runs;
+  SmallVector<PhaseRun> runs;
   llvm::StringMap<PhaseOp> phases;
   llvm::StringMap<size_t> last;
   std::map<size_t, SmallVector<ReduceBucketOp>> complete;

@@ -49,3 +49,32 @@ spmd.program @step mesh @mesh {
     spmd.yield
   }
 }
+
+// -----
+
+// A run is a phase and a micro-batch.
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
+// expected-error@+2 {{expected integer value}}
+// expected-error@+1 {{failed to parse}}
+spmd.program @step.0 mesh @mesh stage 0 over "pp" actions [forward] {
+}
+
+// -----
+
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
+// expected-error@+1 {{slot of an action must be from 0 to 1, got: forward -1}}
+spmd.program @step.0 mesh @mesh stage 0 over "pp" actions [forward -1] {
+  spmd.phase @forward repeat 2 {
+    spmd.yield
+  }
+}
+
+// -----
+
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
+// expected-error@+1 {{action must name a phase of the program, got: backward 0}}
+spmd.program @step.0 mesh @mesh stage 0 over "pp" actions [forward 0, forward 1, backward 0] {
+  spmd.phase @forward repeat 2 {
+    spmd.yield
+  }
+}

@@ -1,7 +1,7 @@
 // RUN: dtcc-opt %s --split-input-file --verify-diagnostics -pass-pipeline="builtin.module(exec.program(exec-assign-slots))"
 
 spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
-exec.program @step mesh @mesh stage 0 over "pp" actions ["forward 0", "forward 1", "backward 0", "backward 1"] {
+exec.program @step mesh @mesh stage 0 over "pp" actions [forward 0, forward 1, backward 0, backward 1] {
   exec.arena @activations : 0
   exec.buffer @saved : 128 in @activations
   exec.phase @forward repeat 2 {
@@ -18,8 +18,8 @@ exec.program @step mesh @mesh stage 0 over "pp" actions ["forward 0", "forward 1
 // -----
 
 spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
-// expected-error @+1 {{slot of an action must be below the phase's repeat of 2, got: "forward 2"}}
-exec.program @step mesh @mesh stage 0 over "pp" actions ["forward 0", "forward 2"] {
+// expected-error @+1 {{slot of an action must be from 0 to 1, got: forward 2}}
+exec.program @step mesh @mesh stage 0 over "pp" actions [forward 0, forward 2] {
   exec.phase @forward repeat 2 {
   }
 }
@@ -27,8 +27,8 @@ exec.program @step mesh @mesh stage 0 over "pp" actions ["forward 0", "forward 2
 // -----
 
 spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
-// expected-error @+1 {{action must name a phase of the program, got: "backward 0"}}
-exec.program @step mesh @mesh stage 0 over "pp" actions ["forward 0", "backward 0"] {
+// expected-error @+1 {{action must name a phase of the program, got: backward 0}}
+exec.program @step mesh @mesh stage 0 over "pp" actions [forward 0, backward 0] {
   exec.phase @forward repeat 2 {
   }
 }

@@ -14,7 +14,7 @@ spmd.mesh @mesh [#spmd.axis<"mb", 3, time>, #spmd.axis<"pp", 2, rank>]
 // CHECK: exec.view @own[0] :
 // CHECK: exec.phase @backward
 // CHECK: exec.view @saved[0 + slot * 64 mod 3]
-exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["forward 0", "forward 1", "forward 2", "backward 0", "backward 1", "backward 2"] {
+exec.program @step.0 mesh @mesh stage 0 over "pp" actions [forward 0, forward 1, forward 2, backward 0, backward 1, backward 2] {
   exec.arena @inputs : 0
   exec.arena @activations : 0
   exec.buffer @ids : 64 in @inputs persistent
@@ -43,7 +43,7 @@ exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["forward 0", "forward
 // CHECK: exec.buffer @saved : 64 in @activations
 // CHECK-LABEL: exec.program @other
 // CHECK: exec.buffer @saved : 128 in @activations
-exec.program @step.1 mesh @mesh stage 1 over "pp" actions ["forward 0", "backward 0", "forward 1", "backward 1", "forward 2", "backward 2"] {
+exec.program @step.1 mesh @mesh stage 1 over "pp" actions [forward 0, backward 0, forward 1, backward 1, forward 2, backward 2] {
   exec.arena @activations : 0
   exec.buffer @saved : 64 in @activations
   exec.phase @forward repeat 3 {
@@ -55,7 +55,7 @@ exec.program @step.1 mesh @mesh stage 1 over "pp" actions ["forward 0", "backwar
     exec.copy ins(%x : memref<16xf32>) outs(%x : memref<16xf32>)
   }
 }
-exec.program @other mesh @mesh stage 0 over "pp" actions ["forward 0", "forward 1", "backward 0", "forward 2", "backward 1", "backward 2"] {
+exec.program @other mesh @mesh stage 0 over "pp" actions [forward 0, forward 1, backward 0, forward 2, backward 1, backward 2] {
   exec.arena @activations : 0
   exec.buffer @saved : 64 in @activations
   exec.phase @forward repeat 3 {

@@ -184,7 +184,7 @@ spmd.program @step mesh @mesh {
     spmd.accumulate %c into @grads.0[0] : tensor<8x8xf32>
   }
 }
-spmd.program @stage mesh @mesh stage 0 over "pp" actions ["sent 0"] {
+spmd.program @stage mesh @mesh stage 0 over "pp" actions [sent 0] {
   spmd.phase @sent {
     %x = spmd.view @params.0[0] : tensor<8x8xf32>
     %a = graph.exp %x : tensor<8x8xf32>

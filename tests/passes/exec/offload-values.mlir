@@ -73,7 +73,7 @@ spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 1, rank>]
 // PLANNED: exec.buffer @over.back0 : 64 in @activations
 // PLANNED: exec.buffer @over.host : 128 in @host
 // KEPT: exec.buffer @read : 128
-exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["f 0", "f 1", "i 0", "w 0", "i 1", "w 1"] {
+exec.program @step.0 mesh @mesh stage 0 over "pp" actions [f 0, f 1, i 0, w 0, i 1, w 1] {
   exec.arena @activations : 0
   exec.buffer @x : 64 in @activations persistent
   exec.buffer @read : 64 in @activations {spmd.on_host}

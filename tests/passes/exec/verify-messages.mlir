@@ -4,7 +4,7 @@
 // CHECK: exec.program @step.0
 // CHECK: exec.program @step.1
 spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
-exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["f 0", "f 1", "b 0", "b 1", "update 0"] {
+exec.program @step.0 mesh @mesh stage 0 over "pp" actions [f 0, f 1, b 0, b 1, update 0] {
   exec.communicator @channel over ["pp"]
   exec.communicator @over.pp over ["pp"]
   exec.arena @a : 64
@@ -22,7 +22,7 @@ exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["f 0", "f 1", "b 0", 
     exec.collective all_reduce sum on @over.pp ins(%x : memref<16xf32>) outs(%x : memref<16xf32>)
   }
 }
-exec.program @step.1 mesh @mesh stage 1 over "pp" actions ["fb 0", "fb 1", "update 0"] {
+exec.program @step.1 mesh @mesh stage 1 over "pp" actions [fb 0, fb 1, update 0] {
   exec.communicator @channel over ["pp"]
   exec.communicator @over.pp over ["pp"]
   exec.arena @a : 64

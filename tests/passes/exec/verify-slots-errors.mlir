@@ -2,7 +2,7 @@
 
 // The backward phase of micro-batch 0 would read what the forward phase of micro-batch 1 left.
 spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
-exec.program @step mesh @mesh stage 0 over "pp" actions ["forward 0", "forward 1", "backward 0", "backward 1"] {
+exec.program @step mesh @mesh stage 0 over "pp" actions [forward 0, forward 1, backward 0, backward 1] {
   exec.arena @activations : 64
   exec.buffer @saved : 64 in @activations at 0
   exec.phase @forward repeat 2 {

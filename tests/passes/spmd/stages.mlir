@@ -43,7 +43,7 @@
 // CHECK: graph.state @w1 {{.*}}spmd.bucket = @params.0.0
 // CHECK: graph.state @b1 {{.*}}spmd.bucket = @params.0.0
 // CHECK: graph.state @w2 {{.*}}spmd.bucket = @params.1.0
-// CHECK: spmd.program @step.0 mesh @mesh stage 0 over "pp" actions ["forward 0", "forward 1", "backward 0", "backward 1", "update 0"]
+// CHECK: spmd.program @step.0 mesh @mesh stage 0 over "pp" actions [forward 0, forward 1, backward 0, backward 1, update 0]
 // CHECK: spmd.phase @forward repeat 2
 // CHECK: spmd.input "x"
 // CHECK: spmd.send %[[H:.*]] to 1 over "pp" channel 0 : tensor<2x6xf32>
@@ -74,12 +74,12 @@
 
 // Weight gradients apart: a stage that begins with its parameters has no input gradients, one whose weights are all the
 // classifier's no weight gradients.
-// SPLIT: actions ["forward 0", "forward 1", "weight_gradient 0", "weight_gradient 1", "update 0"]
+// SPLIT: actions [forward 0, forward 1, weight_gradient 0, weight_gradient 1, update 0]
 // SPLIT: spmd.phase @weight_gradient repeat 2
 // SPLIT-NEXT: spmd.receive
 // SPLIT: graph.contract
 // SPLIT-NEXT: spmd.accumulate
-// SPLIT: spmd.program @step.1 {{.*}} actions ["forward 0", "input_gradient 0", "forward 1", "input_gradient 1", "update 0"]
+// SPLIT: spmd.program @step.1 {{.*}} actions [forward 0, input_gradient 0, forward 1, input_gradient 1, update 0]
 // SPLIT: spmd.phase @input_gradient repeat 2
 // SPLIT-NOT: spmd.accumulate
 // SPLIT: spmd.send

@@ -50,12 +50,12 @@ spmd.program @step mesh @mesh {
 // Each stage waits for a message that the other sends later, or never.
 spmd.mesh @mesh [#spmd.axis<"pp", 2, rank>]
 // expected-error@+1 {{the step never ends: stage 0 waits in run 0 for a message of stage 1 on channel 0, stage 1 waits in run 0 for a message of stage 0 on channel 1}}
-spmd.program @step.0 mesh @mesh stage 0 over "pp" actions ["run 0"] {
+spmd.program @step.0 mesh @mesh stage 0 over "pp" actions [run 0] {
   spmd.phase @run {
     %x = spmd.receive from 1 over "pp" channel 0 : tensor<4xf32>
   }
 }
-spmd.program @step.1 mesh @mesh stage 1 over "pp" actions ["run 0"] {
+spmd.program @step.1 mesh @mesh stage 1 over "pp" actions [run 0] {
   spmd.phase @run {
     %x = spmd.receive from 0 over "pp" channel 1 : tensor<4xf32>
     spmd.send %x to 0 over "pp" channel 0 : tensor<4xf32>

@@ -126,8 +126,10 @@ TEST_F(StepCheckTest, FindsStagesThatWaitForEachOther) {
   distribute(pipelinePlan("gpipe"));
   // The first stage wants gradients before it has sent what they are gradients of.
   auto first = *module->getOps<spmd::ProgramOp>().begin();
-  first.setActionsAttr(
-      Builder(&context).getStrArrayAttr({"forward 0", "backward 0", "backward 1", "forward 1", "update 0"}));
+  SmallVector<PhaseRun> runs;
+  for (StringRef run : {"forward 0", "backward 0", "backward 1", "forward 1", "update 0"})
+    runs.push_back({StringAttr::get(&context, run.drop_back(2)), run.back() - '0'});
+  first.setActionsAttr(spmd::RunsAttr::get(&context, runs));
   std::string said = run();
   EXPECT_FALSE(good);
   EXPECT_NE(said.find("the step never ends: stage 0 waits in backward 0 for a message of stage 1 on channel 0, stage 1 "

@@ -36,7 +36,7 @@ struct InterfaceTest : testing::Test {
       graph.state @mean : tensor<4xf32> {role = #graph<role buffer>, trainable = false, decay = false, saved_name = "mean", saved_shape = array<i64: 4>, init = #graph.init<zero>}
       func.func @step(%q: tensor<2x5x3x4xf32>, %logits: tensor<2x9xf32>, %labels: tensor<2xi64>) -> tensor<f32> {
         %w = graph.read @w : tensor<4xf32>
-        %constant = graph.constant dense<1.0> : tensor<4xf32>
+        %constant = graph.constant dense<1.0> : tensor<4xf32> : tensor<4xf32>
         %sum = graph.add %w, %constant : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
         graph.write @mean, %sum : tensor<4xf32>
         %out, %heads = graph.attention %q, %q, %q <causal = true> {scale = 0.5}

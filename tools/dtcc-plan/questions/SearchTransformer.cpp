@@ -33,30 +33,20 @@ static llvm::Error readMesh(const Arguments &arguments, plan::ShapeSpace &space)
   llvm::Expected<plan::MeshSizes> mesh = readMeshSizes(arguments);
   if (!mesh)
     return mesh.takeError();
-  struct Row {
-    StringRef name;
-    std::optional<int64_t> plan::MeshSizes::*size;
-    std::vector<int64_t> plan::ShapeSpace::*allowed;
-  };
-  static constexpr Row rows[] = {{"dp", &plan::MeshSizes::dp, nullptr},
-                                 {"tp", &plan::MeshSizes::tp, &plan::ShapeSpace::tp},
-                                 {"cp", &plan::MeshSizes::cp, &plan::ShapeSpace::cp},
-                                 {"ep", &plan::MeshSizes::ep, &plan::ShapeSpace::ep},
-                                 {"pp", &plan::MeshSizes::pp, &plan::ShapeSpace::pp}};
-  for (const Row &row : rows) {
-    std::optional<int64_t> size = *mesh.*row.size;
+  auto part = [](std::string_view name, int64_t size) { return std::string(name) + "=" + std::to_string(size); };
+  for (const plan::MeshSizeRow &axis : plan::kMeshSizes)
+    if (std::optional<int64_t> size = *mesh.*axis.size; size && space.devices % *size)
+      return llvm::createStringError("--mesh must divide the " + llvm::Twine(space.devices) +
+                                     " devices, got: " + part(axis.name, *size));
+  for (const plan::SearchedAxis &axis : plan::kSearchedAxes) {
+    std::optional<int64_t> size = *mesh.*axis.size;
     if (!size)
       continue;
-    std::string part = (row.name + "=" + llvm::Twine(*size)).str();
-    if (space.devices % *size)
-      return llvm::createStringError("--mesh must divide the " + llvm::Twine(space.devices) + " devices, got: " + part);
-    if (!row.allowed)
-      continue;
-    if (std::vector<int64_t> &allowed = space.*row.allowed; !llvm::is_contained(allowed, *size))
+    if (std::vector<int64_t> &allowed = space.*axis.allowed; !llvm::is_contained(allowed, *size))
       return llvm::createStringError(
-          "the model does not allow " + part + "; " + row.name + " may be " +
+          "the model does not allow " + part(axis.name, *size) + "; " + StringRef(axis.name) + " may be " +
           llvm::join(llvm::map_range(allowed, [](int64_t each) { return std::to_string(each); }), ", "));
-    space.*row.allowed = {*size};
+    space.*axis.allowed = {*size};
   }
   space.dp = mesh->dp;
   space.groups = mesh->groups;
