@@ -311,8 +311,10 @@ LogicalResult ImageBuilder::addPhase(exec::PhaseOp op) {
 FailureOr<uint32_t> ImageBuilder::addActions() {
   uint32_t evaluation = 0;
   if (ArrayAttr actions = program.getActionsAttr()) {
-    for (const PhaseRun &run : toPhaseRuns(actions))
+    for (const PhaseRun &run : toPhaseRuns(actions)) {
       tables.actions.push_back({phaseIndices.lookup(run.phase), uint32_t(run.slot)});
+      evaluation += spmd::isOfEvaluation(run.phase);
+    }
     return evaluation;
   }
   for (auto op : program.getOps<exec::PhaseOp>())

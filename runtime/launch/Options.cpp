@@ -102,8 +102,7 @@ void checkEvaluation(Options &options, const Image &image) {
     return;
   }
   if (image.stages()[0].evaluation == 0)
-    failWith(Status::Usage, "this program has no evaluation: compile it for processors, without stages of a pipeline "
-                            "and without --no-eval");
+    failWith(Status::Usage, "this program has no evaluation: compile it for processors, and without --no-eval");
   if (eval.only && (!eval.best.path.empty() || !options.save.path.empty()))
     failWith(Status::Usage, "--eval-only trains nothing that ", eval.best.path.empty() ? "--save" : "--save-best",
              " could save");

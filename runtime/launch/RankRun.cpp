@@ -258,22 +258,27 @@ private:
     const EvaluationOptions &options = shared.options.evaluation;
     EvaluationFacts facts;
     facts.step = step;
+    facts.isAlone = options.only;
     facts.batches = shared.evaluated->stepsPerEpoch();
     if (options.steps > 0)
       facts.batches = std::min(facts.batches, options.steps);
-    double total[2] = {0, 0}; /* of the losses and of their counts, which rank 0 reads and tells the others */
+    // Of losses, counts and hits, which rank 0 reads and tells the others.
+    double total[3] = {0, 0, 0};
+    uint32_t prediction = rank.stage.scalars[DTCC_SCALAR_PREDICTION];
+    bool counts = prediction != DTCC_NONE && image.views()[prediction].rank == 0;
+    const dtcc_scalar scalars[] = {DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_PREDICTION};
     for (int64_t batch = 0; batch < facts.batches; ++batch) {
       if (agree({interruptRequested()}).interrupted)
         return false;
       executor.runEvaluation([&](int64_t slot) { fillFrom(*shared.evaluated, slot, batch * image.training().batch); });
-      read({DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT});
-      for (int i = 0; i < 2; ++i)
-        total[i] += rank.abi.rank == 0
-                        ? static_cast<double>(*scalar<float>(i ? DTCC_SCALAR_LOSS_COUNT : DTCC_SCALAR_LOSS_SUM))
-                        : 0;
+      read({DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_PREDICTION});
+      for (int i = 0; rank.abi.rank == 0 && i < (counts ? 3 : 2); ++i)
+        total[i] += static_cast<double>(*scalar<float>(scalars[i]));
     }
     if (rank.world)
-      rank.world->allReduce(total, total, 2, DTCC_F64, DTCC_SUM);
+      rank.world->allReduce(total, total, 3, DTCC_F64, DTCC_SUM);
+    if (counts)
+      facts.accuracy = total[2] / total[1];
     facts.loss = total[0] / total[1];
     facts.lossCount = total[1];
     facts.isBest = std::isfinite(facts.loss) && (!base.best || facts.loss < *base.best);
