@@ -77,11 +77,16 @@ static std::string evaluationText(const Image &image, const dtcc_stage &stage) {
     commands += image.phases()[action.phase].command_count;
   uint64_t own = reachOf(image, evaluation), others = reachOf(image, step);
   uint32_t prediction = stage.scalars[DTCC_SCALAR_PREDICTION];
-  std::string text = std::string("eval     the loss") +
-                     (prediction == DTCC_NONE || image.views()[prediction].rank > 0 ? "" : " and accuracy") + ", " +
-                     std::to_string(commands) + " commands, in the memory above" +
+  bool generates = prediction != DTCC_NONE && image.views()[prediction].rank > 0;
+  std::string text = std::string("eval     the loss") + (prediction == DTCC_NONE || generates ? "" : " and accuracy") +
+                     ", " + std::to_string(commands) + " commands, in the memory above" +
                      (own > others ? ", of which " + bytesText(static_cast<double>(own - others)) + " is for it" : "") +
                      "\n";
+  if (generates)
+    text += "generate a forward pass over " + std::to_string(image.training().tokens / image.mesh().slots()) +
+            " tokens for each token; two copies of a row of logits are in the memory above, " +
+            bytesText(2.0 * static_cast<double>(elementCount(image.views()[prediction]) * dtcc_dtype_size(DTCC_F32))) +
+            "\n";
   return text;
 }
 

@@ -10,9 +10,11 @@
 
 #include "runtime/checkpoint/CheckpointWriter.h"
 #include "runtime/checkpoint/Save.h"
+#include "runtime/core/AmountText.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Signals.h"
 #include "runtime/data/ReadAhead.h"
+#include "runtime/generate/Generation.h"
 #include "runtime/image/TraceSummary.h"
 #include "runtime/launch/Initialize.h"
 #include "runtime/launch/Nonfinite.h"
@@ -66,6 +68,8 @@ public:
     executor.bind();
     if (overlaps())
       device->overlap();
+    if (shared.options.generate.isAsked())
+      return generate();
     startMetrics();
     forwardBuffers.emplace(rank, *device);
     if (shared.options.evaluation.only) {
@@ -244,6 +248,49 @@ private:
       std::cerr << "warning: " << what << ": back to step " << step << ", without the data of the steps between\n";
       metrics->rollBack(from, step);
     }
+  }
+
+  /// Continues the prompt. All ranks call it together, and rank 0 writes the tokens.
+  RankResult generate() {
+    const GenerateOptions &options = shared.options.generate;
+    Generation generation(image, options, shared.begin.seed);
+    bool speaks = rank.abi.rank == 0;
+    std::vector<float> logits(
+        static_cast<size_t>(elementCount(image.views()[rank.stage.scalars[DTCC_SCALAR_PREDICTION]])));
+    auto logitsOf = [&](const Batches &batch) -> std::span<const float> {
+      if (agree({interruptRequested()}).interrupted)
+        return {};
+      executor.runFirstOfEvaluation([&](int64_t slot) { fillFrom(batch, slot, 0); });
+      read({DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_PREDICTION});
+      if (float count = *scalar<float>(DTCC_SCALAR_LOSS_COUNT); count != 1)
+        fail("generation gives a label to one position, but the loss of this model counts ", count);
+      std::copy_n(scalar<float>(DTCC_SCALAR_PREDICTION), logits.size(), logits.begin());
+      // All ranks take the token that rank 0 takes.
+      if (!speaks)
+        std::fill(logits.begin(), logits.end(), 0.0f);
+      if (rank.world)
+        rank.world->allReduce(logits.data(), logits.data(), static_cast<int64_t>(logits.size()), DTCC_F32, DTCC_SUM);
+      return logits;
+    };
+    auto begin = Trace::Clock::now();
+    int64_t told = 0;
+    if (speaks && generation.slides())
+      std::cerr << "note: the model sees the last " << generation.window().length() << " tokens\n";
+    std::string prompt;
+    for (int64_t token : options.prompt)
+      prompt += (prompt.empty() ? "" : ",") + std::to_string(token);
+    bool whole = generation.run(logitsOf, [&](int64_t token) {
+      if (speaks)
+        std::cout << (told++ == 0 ? prompt : "") << "," << token << std::flush;
+    });
+    if (speaks && told > 0)
+      std::cout << std::endl;
+    if (speaks)
+      std::cerr << formatText("generated %lld %s in %.1f s, each by a forward pass over %lld tokens\n",
+                              static_cast<long long>(told), told == 1 ? "token" : "tokens",
+                              std::chrono::duration<double>(Trace::Clock::now() - begin).count(),
+                              static_cast<long long>(image.training().tokens / image.mesh().slots()));
+    return finish(base.step, whole ? Status::Done : Status::Interrupted);
   }
 
   bool evaluatesBehind(int64_t step) const {
