@@ -290,10 +290,13 @@ LogicalResult Driver::recompute() {
   return options.emit == "onnx" ? success() : graph::recompute(module.lookupSymbol<func::FuncOp>("step"), made->plan);
 }
 
-/// --verify compares the step alone, and who asks for the sharded step sees no more than that.
+/// Who asks for the sharded step sees no more than that.
 LogicalResult Driver::addEvaluation() {
-  if (!check && options.emit != "onnx" && options.emit != "spmd")
-    dtcc::addEvaluation(module.lookupSymbol<func::FuncOp>("step"), options, made->plan);
+  if (options.emit == "onnx" || options.emit == "spmd")
+    return success();
+  dtcc::addEvaluation(module.lookupSymbol<func::FuncOp>("step"), options, made->plan);
+  if (check)
+    check->addEvaluation(options, made->plan);
   return success();
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "compiler/driver/StepCheck.h"
+#include "compiler/planning/LowerPlan.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/graph/Evaluator.h"
@@ -136,6 +137,10 @@ LogicalResult checkCost(func::FuncOp step, ModuleOp distributed, const spmd::Mes
 
 StepCheck::StepCheck(ModuleOp module) : whole(module.clone()) {}
 
+void StepCheck::addEvaluation(const Options &options, const plan::Plan &plan) {
+  dtcc::addEvaluation(whole->lookupSymbol<func::FuncOp>("step"), options, plan);
+}
+
 LogicalResult StepCheck::run(ModuleOp distributed, int64_t steps, raw_ostream &stream) {
   auto step = whole->lookupSymbol<func::FuncOp>("step");
   if (!step || distributed.getOps<spmd::ProgramOp>().empty())
@@ -160,9 +165,13 @@ LogicalResult StepCheck::run(ModuleOp distributed, int64_t steps, raw_ostream &s
     auto report = ranks.run(named);
     if (failed(report))
       return failure();
-    auto reported = {std::tuple<StringRef, double, int>{"loss", report->lossSum, 0},
-                     {"number of counted labels", report->count, 1},
-                     {"norm of the gradients", report->gradNorm, 2}};
+    SmallVector<std::tuple<StringRef, double, int>> reported{{"loss", report->lossSum, 0},
+                                                             {"number of counted labels", report->count, 1},
+                                                             {"norm of the gradients", report->gradNorm, 2}};
+    if (expected->size() > 4) {
+      reported.push_back({"loss of an evaluation", report->evaluatedSum, 3});
+      reported.push_back({"number of labels of an evaluation", report->evaluatedCount, 4});
+    }
     for (auto [what, value, at] : reported) {
       HostTensor one({}, (*expected)[at].elementType);
       one.floats[0] = value;

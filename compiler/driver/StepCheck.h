@@ -13,8 +13,10 @@
 #ifndef DTCC_COMPILER_DRIVER_STEPCHECK_H
 #define DTCC_COMPILER_DRIVER_STEPCHECK_H
 
+#include "compiler/options/Options.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "planner/plan/Plan.h"
 
 namespace dtcc {
 
@@ -22,6 +24,9 @@ class StepCheck {
 public:
   /// Keeps a copy of a module with @step on whole tensors, before a plan changes it.
   explicit StepCheck(mlir::ModuleOp whole);
+
+  /// Adds the evaluation that a program of this plan has: its loss is compared behind every step.
+  void addEvaluation(const Options &options, const plan::Plan &plan);
 
   /// Runs `steps` training steps both ways: the loss, the number of counted labels, the
   /// norm of the gradients and every state must agree after each. Prints the differences on `stream`, and fails with a

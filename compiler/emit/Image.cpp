@@ -311,8 +311,10 @@ LogicalResult ImageBuilder::addPhase(exec::PhaseOp op) {
 FailureOr<uint32_t> ImageBuilder::addActions() {
   uint32_t evaluation = 0;
   if (spmd::RunsAttr actions = program.getActionsAttr()) {
-    for (const PhaseRun &run : actions.getRuns())
+    for (const PhaseRun &run : actions.getRuns()) {
       tables.actions.push_back({phaseIndices.lookup(run.phase), uint32_t(run.slot)});
+      evaluation += spmd::isOfEvaluation(run.phase.getValue());
+    }
     return evaluation;
   }
   for (auto op : program.getOps<exec::PhaseOp>())

@@ -11,6 +11,7 @@
 #include "compiler/pipeline/Pipelines.h"
 #include "compiler/pipeline/RunPasses.h"
 #include "dialects/exec/Exec.h"
+#include "dialects/graph/Origin.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -86,9 +87,25 @@ static FailureOr<double> separateBytes(exec::ProgramOp program, const SymbolTabl
   return bytes;
 }
 
+/// The prediction that a program can make under a plan. Logits are a row of one rank's positions, and the class of the
+/// largest logit is looked for among all classes.
+static graph::Prediction predictionUnder(const plan::Plan &plan, func::FuncOp step) {
+  graph::CrossEntropyOp loss = graph::findPredictingLoss(step);
+  graph::Prediction prediction = graph::predictionOf(step, loss);
+  if (prediction == graph::Prediction::None)
+    return prediction;
+  const plan::OpPlan *entry = plan.findOp(*graph::getOrigin(loss));
+  int64_t classes = cast<FactorOpInterface>(loss.getOperation()).getFactorMap().operands[0].back();
+  auto axes = entry ? entry->factors.find(classes) : decltype(entry->factors.end())();
+  bool splitsClasses = entry && axes != entry->factors.end() && !plan.withoutUnitAxes(axes->second).empty();
+  bool splits =
+      prediction == graph::Prediction::Logits ? !plan.withoutUnitAxes(plan.sequenceAxes).empty() : splitsClasses;
+  return splits ? graph::Prediction::None : prediction;
+}
+
 void dtcc::addEvaluation(func::FuncOp step, const Options &options, const plan::Plan &plan) {
-  if (!options.noEval && !plan.pipeline && targetOf(options).memory == DTCC_MEMORY_HOST)
-    graph::addEvaluation(step);
+  if (!options.noEval && targetOf(options).memory == DTCC_MEMORY_HOST)
+    graph::addEvaluation(step, predictionUnder(plan, step));
 }
 
 /// Lowers a plan to a program. The IR is verified after each pass of the first pipeline. The passes behind it are

@@ -154,7 +154,7 @@ def Exec_InputOp : Exec_ProgramPart<"input"> {
 def Exec_ScalarKind : I32EnumAttr<"ScalarKind", "a scalar that the host writes before or reads after a step", [
     I32EnumAttrCase<"loss_sum", 0>, I32EnumAttrCase<"loss_count", 1>, I32EnumAttrCase<"grad_norm", 2>,
     I32EnumAttrCase<"lr", 3>, I32EnumAttrCase<"step", 4>, I32EnumAttrCase<"loss_scale", 5>,
-    I32EnumAttrCase<"skipped", 6>]> {
+    I32EnumAttrCase<"skipped", 6>, I32EnumAttrCase<"prediction", 7>]> {
   let cppNamespace = "::dtcc::exec";
 }
 def Exec_ScalarOp : Exec_ProgramPart<"scalar"> {

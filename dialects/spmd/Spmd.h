@@ -58,9 +58,11 @@ inline constexpr llvm::StringLiteral kOffsetAttr = "spmd.offset";
 /// The phase in which the optimizer runs, the last of a step.
 inline constexpr llvm::StringLiteral kUpdatePhase = "update";
 /// The phases behind the update, which a step does not run: an evaluation computes the loss of every micro-batch, then
-/// sums it over all ranks.
+/// sums it over all ranks. If a rank has several stages of a pipeline, each has a phase "evaluate.STAGE".
 inline constexpr llvm::StringLiteral kEvaluatePhase = "evaluate", kScorePhase = "score";
-inline bool isOfEvaluation(llvm::StringRef phase) { return phase == kEvaluatePhase || phase == kScorePhase; }
+inline bool isOfEvaluation(llvm::StringRef phase) {
+  return phase == kScorePhase || phase.split('.').first == kEvaluatePhase;
+}
 
 /// Place of a graph.state: a bucket and an offset in elements, one pair for each stage of a
 /// pipeline that holds a copy. Empty if no pass has assigned a bucket.

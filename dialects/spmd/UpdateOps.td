@@ -85,16 +85,19 @@ def Spmd_GatherBucketOp : Spmd_BucketExchange<"gather_bucket"> {
   let arguments = (ins FlatSymbolRefAttr:$bucket, Spmd_AxisNames:$axes);
   let assemblyFormat = "$bucket `over` $axes attr-dict";
 }
-def Spmd_ReportOp : Spmd_Op<"report", [MemoryEffects<[MemWrite]>]> {
-  let summary = "the scalars that the host reads after the step, whole and equal on all ranks";
+def Spmd_ReportOp : Spmd_Op<"report", [MemoryEffects<[MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "what the host reads after the step or the evaluation, whole and equal on all ranks";
   let description = [{
-    Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
+    `prediction` is that of an evaluation (passes/graph/Evaluation.h): hits as a scalar, or logits as a vector.
+
+    Made by spmd-lower-to-program, in the phases update and score. Consumed by exec-bufferize. None is left after
     exec-bufferize.
   }];
-  let arguments = (ins Spmd_FloatScalar:$loss_sum, Spmd_FloatScalar:$count, Optional<Spmd_FloatScalar>:$grad_norm);
+  let arguments = (ins Spmd_FloatScalar:$loss_sum, Spmd_FloatScalar:$count, Optional<Spmd_FloatScalar>:$grad_norm,
+                       Optional<RankedTensorOf<[F32]>>:$prediction);
   let assemblyFormat = [{
-    `loss_sum` $loss_sum `,` `count` $count (`,` `grad_norm` $grad_norm^)? attr-dict `:`
-    type($loss_sum) `,` type($count) (`,` type($grad_norm)^)?
+    `loss_sum` $loss_sum `,` `count` $count (`,` `grad_norm` $grad_norm^)? (`,` `prediction` $prediction^)? attr-dict `:`
+    type($loss_sum) `,` type($count) (`,` type($grad_norm)^)? (`,` type($prediction)^)?
   }];
 }
 

@@ -29,11 +29,14 @@ public:
       runningOf.try_emplace(running.getMean(), running);
   }
 
-  void run() {
+  void run(Prediction prediction) {
     Operation *end = step.front().getTerminator();
     SmallVector<Value> results(end->getOperands());
+    CrossEntropyOp loss = prediction == Prediction::None ? CrossEntropyOp() : findPredictingLoss(step);
     for (unsigned i : {0u, 1u})
       results.push_back(again(end->getOperand(i)));
+    if (loss)
+      results.push_back(predict(loss, prediction));
     end->setOperands(results);
     step.setFunctionType(builder.getFunctionType(step.getArgumentTypes(), end->getOperandTypes()));
   }
@@ -45,6 +48,12 @@ private:
   void repeat(Operation *op);
   /// The normalisation by the running statistics, which are no parameters.
   void normalise(BatchNormOp op, RunningStatisticsOp running);
+  /// The prediction made of the logits that the repeated `loss` reads.
+  Value predict(CrossEntropyOp loss, Prediction prediction);
+  Value logitsOfRow(const Build &b, CrossEntropyOp loss, Value logits, Value labels);
+  Value hits(const Build &b, CrossEntropyOp loss, Value logits, Value labels);
+  /// The ops built behind `last`, or from the start of the step if it is null; tags them as part of the evaluation.
+  SmallVector<Operation *> tagBuilt(Operation *last, Operation *origin);
   /// The values that evaluation reads in place of those of `op`.
   SmallVector<Value> sourcesOf(Operation *op) const;
 
@@ -129,18 +138,95 @@ void Evaluation::normalise(BatchNormOp op, RunningStatisticsOp running) {
     if (llvm::any_of(batch.getUsers(),
                      [](Operation *user) { return computesLoss(user) && !isa<RunningStatisticsOp>(user); }))
       mapping.map(batch, b.broadcast(statistic, batch.getType(), range(1, rankOf(batch))));
-  SmallVector<Operation *> built;
-  for (Operation *made = last ? last->getNextNode() : &step.front().front(); made != &*builder.getInsertionPoint();
-       made = made->getNextNode()) {
-    setOrigin(made, *getOrigin(op), Phase::Evaluation);
-    built.push_back(made);
-  }
+  SmallVector<Operation *> built = tagBuilt(last, op);
   // The dimensions of x, scale and bias are known to be the norm's; all built ops follow from them.
   Value results[] = {mapping.lookup(op.getY()), Value(), Value()};
   trackFactorsOf(op, {of(op.getX()), of(op.getScale()), of(op.getBias())}, results, built);
 }
 
-void addEvaluation(func::FuncOp step) { Evaluation(step).run(); }
+SmallVector<Operation *> Evaluation::tagBuilt(Operation *last, Operation *origin) {
+  SmallVector<Operation *> built;
+  for (Operation *made = last ? last->getNextNode() : &step.front().front(); made != &*builder.getInsertionPoint();
+       made = made->getNextNode()) {
+    setOrigin(made, *getOrigin(origin), Phase::Evaluation);
+    built.push_back(made);
+  }
+  return built;
+}
+
+/// A sum over rows that are zero but for one is that row, bit by bit.
+Value Evaluation::logitsOfRow(const Build &b, CrossEntropyOp loss, Value logits, Value labels) {
+  SmallVector<int64_t> rows = range(0, rankOf(labels));
+  Value counts = b.compare(Predicate::ne, labels, b.splat(labels, double(int64_t(*loss.getIgnoreIndex()))));
+  Value counted = b.broadcast(counts, withShape(counts.getType(), shapeOf(logits)), rows);
+  return b.sum(b.select(counted, logits, b.splat(logits, 0)), rows);
+}
+
+/// An ignored label names no class.
+Value Evaluation::hits(const Build &b, CrossEntropyOp loss, Value logits, Value labels) {
+  int64_t classes = rankOf(logits) - 1;
+  SmallVector<int64_t> rows = range(0, classes);
+  Value largest = ReduceOp::create(builder, loss.getLoc(), withShape(logits.getType(), shapeOf(labels)), Reduction::Max,
+                                   logits, SmallVector<int64_t>{classes});
+  Value isLargest = b.compare(Predicate::eq, logits, b.broadcast(largest, logits.getType(), rows));
+  Type numbers = withShape(labels.getType(), shapeOf(logits));
+  Value number =
+      IotaOp::create(builder, loss.getLoc(), numbers, classes, /*start=*/0, /*step=*/1, /*offset_axes=*/nullptr);
+  Value isLabel = b.compare(Predicate::eq, number, b.broadcast(labels, numbers, rows));
+  Value hit = AndOp::create(builder, loss.getLoc(), isLargest, isLabel);
+  return b.sum(b.select(hit, b.splat(logits, 1), b.splat(logits, 0)), range(0, rankOf(logits)));
+}
+
+Value Evaluation::predict(CrossEntropyOp loss, Prediction prediction) {
+  Operation *last = builder.getInsertionPoint()->getPrevNode();
+  Build b(builder, loss.getLoc());
+  Value logits = mapping.lookupOrDefault(loss.getLogits()), labels = mapping.lookupOrDefault(loss.getLabels());
+  Value wide = b.cast(logits, builder.getF32Type());
+  Value result = prediction == Prediction::Logits ? logitsOfRow(b, loss, wide, labels) : hits(b, loss, wide, labels);
+  Value results[] = {mapping.lookup(loss.getSum()), mapping.lookup(loss.getCount()), mapping.lookup(loss.getLse())};
+  trackFactorsOf(loss, {logits, labels}, results, tagBuilt(last, loss));
+  return result;
+}
+
+/// Whether an argument of the role `role` reaches `value`. Walks with a stack of its own: a step may be deeper than the
+/// thread's.
+static bool dependsOn(Value value, func::FuncOp step, StringRef role) {
+  SmallVector<Value> work{value};
+  llvm::DenseSet<Operation *> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(next)) {
+      auto is = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role");
+      if (is && is.getValue() == role)
+        return true;
+    } else if (seen.insert(next.getDefiningOp()).second) {
+      llvm::append_range(work, next.getDefiningOp()->getOperands());
+    }
+  }
+  return false;
+}
+
+CrossEntropyOp findPredictingLoss(func::FuncOp step) {
+  CrossEntropyOp only;
+  for (auto loss : step.getOps<CrossEntropyOp>()) {
+    if (getPhase(loss) != Phase::Forward)
+      continue;
+    if (only)
+      return {};
+    only = loss;
+  }
+  return only && getOrigin(only) && !dependsOn(only.getLogits(), step, "labels") ? only : CrossEntropyOp();
+}
+
+Prediction predictionOf(func::FuncOp step, CrossEntropyOp loss) {
+  if (!loss)
+    return Prediction::None;
+  if (!dependsOn(loss.getLogits(), step, "tokens"))
+    return Prediction::Hits;
+  return loss.getIgnoreIndex() && dependsOn(loss.getLabels(), step, "labels") ? Prediction::Logits : Prediction::None;
+}
+
+void addEvaluation(func::FuncOp step, Prediction prediction) { Evaluation(step).run(prediction); }
 
 namespace {
 struct AddEvaluation : impl::GraphAddEvaluationBase<AddEvaluation> {
@@ -150,7 +236,7 @@ struct AddEvaluation : impl::GraphAddEvaluationBase<AddEvaluation> {
       getOperation().emitError("needs a function @step of one block: run graph-differentiate first");
       return signalPassFailure();
     }
-    addEvaluation(step);
+    addEvaluation(step, predictionOf(step, findPredictingLoss(step)));
   }
 };
 } // namespace

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/Evaluator.h"
+#include "dialects/graph/Origin.h"
 #include "dialects/interfaces/Philox.h"
 #include <cmath>
 
@@ -102,8 +103,10 @@ FailureOr<SmallVector<HostTensor>> Evaluator::run(func::FuncOp function, ArrayRe
       return operands;
     }
     if (auto read = dyn_cast<ReadOp>(op)) {
-      auto state = states.find(read.getState());
-      if (state == states.end())
+      // Writes end the step, and an evaluation follows it.
+      auto &from = isEvaluation(&op) && written.contains(read.getState()) ? written : states;
+      auto state = from.find(read.getState());
+      if (state == from.end())
         return op.emitOpError() << "needs state @" << read.getState();
       results.push_back(state->second);
     } else if (auto write = dyn_cast<WriteOp>(op)) {

@@ -158,7 +158,8 @@ def GraphAddEvaluation : Pass<"graph-add-evaluation", "::mlir::ModuleOp"> {
   let summary = "add the loss in evaluation form to the step";
   let description = [{
     Input: `@step`. Output: the same step, followed by its loss once more, in evaluation form: without dropout, and with
-    running statistics in place of those of the batch. The step returns the sum and the count of both.
+    running statistics in place of those of the batch. The step returns the sum and the count of both, then the prediction
+    of a model with one cross entropy: hits, or the logits of the rows whose labels count (passes/graph/Evaluation.h).
 
     The added ops have the phase E. Those that repeat a forward op have its origin, so a plan places them alike.
 
@@ -175,7 +176,8 @@ def GraphAddEvaluation : Pass<"graph-add-evaluation", "::mlir::ModuleOp"> {
     ```mlir
     %ey = graph.contract "bk,kn->bn" %x, %ew {origin = 1, phase = "E", ..} : ...
     %esum, %ecount, %else = graph.cross_entropy %ey, %labels {origin = 3, phase = "E", ..} : ...
-    return %sum, %count, %norm, %esum, %ecount : ...
+    %hits = graph.reduce sum %hit [0, 1] {origin = 3, phase = "E", ..} : ...
+    return %sum, %count, %norm, %esum, %ecount, %hits : ...
     ```
   }];
   let dependentDialects = ["::dtcc::graph::GraphDialect"];

@@ -350,7 +350,7 @@ typedef struct dtcc_segment {
   double lr_scale; /* times the learning rate */
 } dtcc_segment;
 
-/// Scalars that the host writes before or reads after a step.
+/// Scalars, and one vector, that the host writes before or reads after a step or an evaluation.
 typedef enum dtcc_scalar {
   DTCC_SCALAR_LOSS_SUM = 0,   /* f32, read: sum over the global batch */
   DTCC_SCALAR_LOSS_COUNT = 1, /* f32, read */
@@ -359,7 +359,10 @@ typedef enum dtcc_scalar {
   DTCC_SCALAR_STEP = 4,       /* i64, written: the number of this step, from 1 */
   DTCC_SCALAR_LOSS_SCALE = 5, /* f32, read: for the next step; state, lies in a bucket */
   DTCC_SCALAR_SKIPPED = 6,    /* f32, read: steps so far that updated nothing */
-  DTCC_SCALAR_COUNT = 7,
+  /* f32, read after an evaluation. A scalar: how many labels the largest logit names. A vector: the sum of the rows of
+     logits whose labels count. */
+  DTCC_SCALAR_PREDICTION = 7,
+  DTCC_SCALAR_COUNT = 8,
 } dtcc_scalar;
 
 /// The optimizer's defaults, which the command line may override.

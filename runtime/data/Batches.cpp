@@ -84,6 +84,14 @@ Batches::Batches(const Image &image, const DataOptions &options) : image(image),
   makeOrder(options);
 }
 
+Batches::Batches(const Image &image, const std::function<std::unique_ptr<ExampleSource>(const dtcc_input &)> &sourceOf)
+    : image(image), batch(image.training().batch) {
+  for (const dtcc_input &input : image.inputs())
+    if (input.view != DTCC_NONE)
+      inputs.push_back({&input, sourceOf(input), input.dims[0].size});
+  makeOrder({});
+}
+
 void Batches::openSources(const DataOptions &options) {
   std::map<std::string, std::string> files = findFiles(image, options);
   std::optional<TokenCorpus> tokens;

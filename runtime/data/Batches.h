@@ -43,6 +43,8 @@ public:
   /// Opens and checks a file for every input that the model reads. Throws Error; a
   /// missing option is Status::Usage.
   Batches(const Image &image, const DataOptions &options);
+  /// Takes the data of every input that the model reads from `sourceOf`, which has samples for one step.
+  Batches(const Image &image, const std::function<std::unique_ptr<ExampleSource>(const dtcc_input &)> &sourceOf);
 
   /// Samples of one pass over the data: those of its full batches.
   int64_t stepsPerEpoch() const { return epochSteps; }

@@ -399,7 +399,8 @@ void checkStage(const Image &image, size_t i) {
     const dtcc_view &view = image.views()[index];
     scalar.require(view.dtype == (which == DTCC_SCALAR_STEP ? DTCC_I64 : DTCC_F32), "element type must fit",
                    int(view.dtype));
-    scalar.require(elementCount(view) == 1, "the view must hold one element", elementCount(view));
+    scalar.require(elementCount(view) == 1 || (which == DTCC_SCALAR_PREDICTION && view.rank == 1 && isContiguous(view)),
+                   "the view must hold one element", elementCount(view));
   }
 }
 

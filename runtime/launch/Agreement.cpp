@@ -27,6 +27,17 @@ template <typename Number> Term number(const char *name, Number value) {
   return {name, text.str()};
 }
 
+/// All that decides which tokens are generated.
+std::string generationText(const GenerateOptions &options) {
+  if (!options.isAsked())
+    return "";
+  std::string text = message(options.tokens, " --temperature=", options.temperature, " --top-k=", options.topK,
+                             " --stop-token=", options.stop ? std::to_string(*options.stop) : "", " --prompt-tokens=");
+  for (int64_t token : options.prompt)
+    text += std::to_string(token) + ",";
+  return text;
+}
+
 /// Strings as bytes: each one's length before it.
 void append(std::string &bytes, const std::string &text) {
   uint64_t length = text.size();
@@ -79,6 +90,7 @@ std::vector<Term> termsOf(const Image &image, const Options &options, int64_t st
       number("--eval-every", options.evaluation.every),
       number("--eval-steps", options.evaluation.steps),
       flag("--eval-only", options.evaluation.only),
+      option("--generate", generationText(options.generate)),
       option("--save-best", options.evaluation.best.path),
       number("--seed", options.seed),
       number("--lr", options.rate.base),

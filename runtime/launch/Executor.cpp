@@ -78,26 +78,34 @@ std::vector<Executor::Part> Executor::findParts(const dtcc_range &range) const {
   return found;
 }
 
-void Executor::run(const std::vector<Part> &some, uint32_t firstNumber,
+void Executor::run(const std::vector<Part> &some, uint32_t firstNumber, int64_t slots,
                    const std::function<void(int64_t)> &beforeSlot) {
   device.beginStep();
   for (uint32_t number = 0; number < some.size(); ++number) {
     const Part &part = some[number];
-    for (int64_t slot : part.entered) {
-      rank.enterSlot(slot);
-      beforeSlot(slot);
-    }
-    device.runPart(firstNumber + number, [this, &part] {
+    for (int64_t slot : part.entered)
+      if (slot < slots) {
+        rank.enterSlot(slot);
+        beforeSlot(slot);
+      }
+    device.runPart(firstNumber + number, [this, &part, slots] {
       for (const dtcc_action &action : part.actions)
-        runAction(action);
+        if (action.slot < slots)
+          runAction(action);
     });
   }
 }
 
-void Executor::runStep(const std::function<void(int64_t)> &beforeSlot) { run(parts, 0, beforeSlot); }
+void Executor::runStep(const std::function<void(int64_t)> &beforeSlot) {
+  run(parts, 0, rank.image.mesh().slots(), beforeSlot);
+}
 
 void Executor::runEvaluation(const std::function<void(int64_t)> &beforeSlot) {
-  run(evaluation, static_cast<uint32_t>(parts.size()), beforeSlot);
+  run(evaluation, static_cast<uint32_t>(parts.size()), rank.image.mesh().slots(), beforeSlot);
+}
+
+void Executor::runFirstOfEvaluation(const std::function<void(int64_t)> &beforeSlot) {
+  run(evaluation, static_cast<uint32_t>(parts.size()), 1, beforeSlot);
 }
 
 void Executor::runAction(const dtcc_action &action) {

@@ -34,6 +34,8 @@ public:
   void runStep(const std::function<void(int64_t slot)> &beforeSlot);
   /// Runs the program's evaluation, in the same way: the loss of one batch, and no update.
   void runEvaluation(const std::function<void(int64_t slot)> &beforeSlot);
+  /// Runs the part of an evaluation that belongs to its first micro-batch.
+  void runFirstOfEvaluation(const std::function<void(int64_t slot)> &beforeSlot);
 
 private:
   /// Address of a view in each slot.
@@ -58,7 +60,9 @@ private:
 
   Place placeOf(uint32_t view) const;
   std::vector<Part> findParts(const dtcc_range &actions) const;
-  void run(const std::vector<Part> &some, uint32_t firstNumber, const std::function<void(int64_t)> &beforeSlot);
+  /// Runs the actions of slots below `slots`.
+  void run(const std::vector<Part> &some, uint32_t firstNumber, int64_t slots,
+           const std::function<void(int64_t)> &beforeSlot);
   void runAction(const dtcc_action &action);
 
   Rank &rank;

@@ -76,8 +76,18 @@ static std::string evaluationText(const Image &image, const dtcc_stage &stage) {
   for (const dtcc_action &action : evaluation)
     commands += image.phases()[action.phase].command_count;
   uint64_t own = reachOf(image, evaluation), others = reachOf(image, step);
-  return "eval     the loss alone, " + std::to_string(commands) + " commands, in the memory above" +
-         (own > others ? ", of which " + bytesText(static_cast<double>(own - others)) + " is for it" : "") + "\n";
+  uint32_t prediction = stage.scalars[DTCC_SCALAR_PREDICTION];
+  bool generates = prediction != DTCC_NONE && image.views()[prediction].rank > 0;
+  std::string text = std::string("eval     the loss") + (prediction == DTCC_NONE || generates ? "" : " and accuracy") +
+                     ", " + std::to_string(commands) + " commands, in the memory above" +
+                     (own > others ? ", of which " + bytesText(static_cast<double>(own - others)) + " is for it" : "") +
+                     "\n";
+  if (generates)
+    text += "generate a forward pass over " + std::to_string(image.training().tokens / image.mesh().slots()) +
+            " tokens for each token; two copies of a row of logits are in the memory above, " +
+            bytesText(2.0 * static_cast<double>(elementCount(image.views()[prediction]) * dtcc_dtype_size(DTCC_F32))) +
+            "\n";
+  return text;
 }
 
 std::string infoText(const Image &image, const std::optional<Forecast> &forecast) {
@@ -87,8 +97,9 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
   out << "mesh    ";
   for (const dtcc_axis &axis : image.axes())
     out << " " << image.string(axis.name) << "=" << axis.size;
-  out << (image.axes().empty() ? " one rank" : "") << " (" << image.mesh().ranks() << " ranks, " << image.mesh().slots()
-      << " micro-batches)\n";
+  out << (image.axes().empty() ? " one rank" : "") << " (" << image.mesh().ranks()
+      << (image.mesh().ranks() == 1 ? " rank, " : " ranks, ") << image.mesh().slots()
+      << (image.mesh().slots() == 1 ? " micro-batch)\n" : " micro-batches)\n");
   for (const dtcc_stage &stage : image.stages()) {
     out << "memory   " << bytesText(static_cast<double>(arenaBytes(image, stage))) << " a rank";
     if (image.stages().size() > 1)

@@ -161,18 +161,22 @@ void Metrics::step(const StepFacts &facts) {
 }
 
 void Metrics::evaluation(const EvaluationFacts &facts) {
-  write(Json{{"step", facts.step},
-             {"eval_loss", facts.loss},
-             {"eval_count", facts.lossCount},
-             {"eval_batches", facts.batches},
-             {"eval_seconds", facts.seconds},
-             {"best", facts.isBest}}
-            .dump());
-  std::cout << formatText("step %lld/%lld  evaluation loss %.6f  of %lld %s, %.1f s",
-                          static_cast<long long>(facts.step), static_cast<long long>(run.steps), facts.loss,
-                          static_cast<long long>(facts.batches), facts.batches == 1 ? "batch" : "batches",
-                          facts.seconds)
-            << (facts.isBest ? "  best" : "") << std::endl;
+  Json row{{"step", facts.step}, {"eval_loss", facts.loss}};
+  if (facts.accuracy)
+    row["eval_accuracy"] = *facts.accuracy;
+  row["eval_count"] = facts.lossCount;
+  row["eval_batches"] = facts.batches;
+  row["eval_seconds"] = facts.seconds;
+  row["best"] = facts.isBest;
+  write(row.dump());
+  // An evaluation alone has no steps.
+  if (!facts.isAlone)
+    std::cout << formatText("step %lld/%lld  ", static_cast<long long>(facts.step), static_cast<long long>(run.steps));
+  std::cout << formatText("evaluation loss %.6f", facts.loss)
+            << (facts.accuracy ? formatText("  accuracy %.2f %%", *facts.accuracy * 100) : std::string())
+            << formatText("  of %lld %s, %.1f s", static_cast<long long>(facts.batches),
+                          facts.batches == 1 ? "batch" : "batches", facts.seconds)
+            << (facts.isBest && !facts.isAlone ? "  best" : "") << std::endl;
 }
 
 void Metrics::straggler(int64_t step, const Straggler &slow, const std::string &host) {

@@ -57,9 +57,12 @@ struct EvaluationFacts {
   int64_t step = 0;
   double loss = 0;
   double lossCount = 0; /* by which the sum was divided */
+  /// Share of the counted labels that name the largest logit, if the program counts them.
+  std::optional<double> accuracy;
   int64_t batches = 0;
   double seconds = 0;
-  bool isBest = false; /* the smallest loss so far */
+  bool isBest = false;  /* the smallest loss so far */
+  bool isAlone = false; /* nothing is trained */
 };
 
 class Metrics {

@@ -80,13 +80,63 @@ void checkEvaluation(Options &options, const Image &image) {
     return;
   }
   if (image.stages()[0].evaluation == 0)
-    failWith(Status::Usage, "this program has no evaluation: compile it for processors, without stages of a pipeline "
-                            "and without --no-eval");
+    failWith(Status::Usage, "this program has no evaluation: compile it for processors, and without --no-eval");
   if (eval.only && (!eval.best.path.empty() || !options.save.path.empty()))
     failWith(Status::Usage, "--eval-only trains nothing that ", eval.best.path.empty() ? "--save" : "--save-best",
              " could save");
   eval.best.type = options.save.type;
   eval.best.shardBytes = options.save.shardBytes;
+}
+
+/// The tokens of "1,2,3".
+std::vector<int64_t> parseTokens(const std::string &text) {
+  std::vector<int64_t> tokens;
+  for (const char *at = text.data(), *end = at + text.size();; ++at) {
+    auto [next, error] = std::from_chars(at, end, tokens.emplace_back());
+    if (error != std::errc() || (next != end && *next != ','))
+      failWith(Status::Usage, "--prompt-tokens must be token ids separated by commas, got: ", text);
+    if (next == end)
+      return tokens;
+    at = next;
+  }
+}
+
+void addGeneration(CLI::App &app, GenerateOptions &generate, std::string &prompt) {
+  std::string group = "Generation";
+  app.add_option("--generate", generate.tokens, "Write the prompt and so many tokens behind it, and stop")
+      ->check(atLeast<int64_t>(1))
+      ->group(group);
+  app.add_option("--prompt-tokens", prompt, "Token ids to go on from, separated by commas")->group(group);
+  app.add_option("--temperature", generate.temperature, "Draw tokens at this temperature (default: 0, the likeliest)")
+      ->check(atLeast(0.0))
+      ->group(group);
+  app.add_option("--top-k", generate.topK, "Draw among so many of the likeliest tokens (default: all)")
+      ->check(atLeast<int64_t>(1))
+      ->group(group);
+  app.add_option("--stop-token", generate.stop, "End behind this token")->group(group);
+}
+
+/// What the options say together of generation; completes them.
+void checkGeneration(const CLI::App &app, Options &options, const std::string &prompt, const Image &image) {
+  if (!options.generate.isAsked()) {
+    for (const char *option : {"--prompt-tokens", "--temperature", "--top-k", "--stop-token"})
+      if (app.count(option))
+        failWith(Status::Usage, option, " needs --generate=N");
+    return;
+  }
+  for (const char *option : {"--data", "--tokens", "--eval-data", "--eval-tokens", "--eval-fraction", "--eval-only",
+                             "--eval-every", "--steps", "--epochs", "--metrics", "--save", "--save-best", "--profile"})
+    if (app.count(option))
+      failWith(Status::Usage, "--generate only writes tokens: leave ", option, " out");
+  if (prompt.empty())
+    failWith(Status::Usage, "--generate needs a prompt: give --prompt-tokens=ID,ID,..");
+  options.generate.prompt = parseTokens(prompt);
+  if (options.generate.topK > 0 && options.generate.temperature == 0)
+    failWith(Status::Usage, "--top-k needs --temperature above 0: at 0 the likeliest token is always taken");
+  const dtcc_stage &stage = image.stages()[0];
+  if (uint32_t logits = stage.scalars[DTCC_SCALAR_PREDICTION]; logits == DTCC_NONE || image.views()[logits].rank == 0)
+    failWith(Status::Usage, "this program cannot generate: that needs one cross entropy of tokens with an ignored "
+                            "label, and a program for processors without --no-eval and without a split of positions");
 }
 
 } // namespace
@@ -146,6 +196,9 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       ->group(evaluation);
   app.add_option("--save-best", eval.best.path, "The model of the smallest loss of evaluations so far, as --save")
       ->group(evaluation);
+
+  std::string prompt;
+  addGeneration(app, options.generate, prompt);
 
   std::string training = "Training";
   app.add_option("--steps", options.steps, "Total number of optimizer steps (default: one pass over the data)")
@@ -258,6 +311,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
     options.hasSeed = app.count("--seed") > 0;
     options.resume |= options.resumeAnyway;
     checkEvaluation(options, image);
+    checkGeneration(app, options, prompt, image);
     if (options.epochs > 0 && options.steps > 0)
       failWith(Status::Usage, "--epochs and --steps both say how long to train: give one of them");
     if (options.keep.every > 0 && options.keep.newest == 0)

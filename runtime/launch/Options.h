@@ -16,6 +16,7 @@
 #include "runtime/checkpoint/folder/CheckpointFolder.h"
 #include "runtime/data/Batches.h"
 #include "runtime/device/Device.h"
+#include "runtime/generate/GenerateOptions.h"
 #include "runtime/image/Image.h"
 #include "runtime/launch/LearningRate.h"
 #include "runtime/launch/Nonfinite.h"
@@ -38,6 +39,7 @@ struct EvaluationOptions {
 struct Options {
   DataOptions data;
   EvaluationOptions evaluation;
+  GenerateOptions generate;
   int64_t steps = 0;  /* 0: as many as `epochs` passes over the data take */
   int64_t epochs = 0; /* 0: one, if `steps` is 0 */
   LearningRate rate;
@@ -64,6 +66,9 @@ struct Options {
   int64_t rank = -1, ranks = 0; /* as --rank and --ranks say; -1: the launcher does */
   std::string tokenFile;
   GraphUse graphs = GraphUse::Auto; /* of programs for GPUs */
+
+  /// Whether the run has steps, and does not only evaluate or generate.
+  bool trains() const { return !evaluation.only && !generate.isAsked(); }
 };
 
 /// Reads the command line; defaults come from the image. Prints help or one message

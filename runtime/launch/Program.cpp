@@ -15,6 +15,7 @@
 #include "runtime/core/Memory.h"
 #include "runtime/core/OpenMp.h"
 #include "runtime/core/Signals.h"
+#include "runtime/generate/Generation.h"
 #include "runtime/launch/Agreement.h"
 #include "runtime/launch/Info.h"
 #include "runtime/launch/RankRun.h"
@@ -189,7 +190,7 @@ Start startOf(const Launch &launch, const Image &image, const Options &options, 
   start.begin = {0, 0, options.seed, options.data.shuffle};
   if (options.checkpoint.empty())
     return start;
-  if (launch.process == 0 && !options.evaluation.only) {
+  if (launch.process == 0 && options.trains()) {
     start.lock = std::make_unique<FolderLock>(options.checkpoint);
     removeUnfinished(options.checkpoint);
   }
@@ -199,8 +200,7 @@ Start startOf(const Launch &launch, const Image &image, const Options &options, 
   start.begin = start.checkpoint->position();
   if (options.hasSeed)
     start.begin.seed = options.seed;
-  if (const std::optional<uint64_t> &shuffle = start.begin.shuffle;
-      !options.evaluation.only && shuffle != options.data.shuffle)
+  if (const std::optional<uint64_t> &shuffle = start.begin.shuffle; options.trains() && shuffle != options.data.shuffle)
     fail("checkpoint ", start.checkpoint->folder(), " was written with ",
          shuffle ? "--shuffle=" + std::to_string(*shuffle) : std::string("no --shuffle"), ": give the same to go on");
   return start;
@@ -236,9 +236,16 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
   std::optional<Batches> evaluated;
   if (evaluation.isAsked())
     evaluated.emplace(image, evaluation.data);
-  Batches batches(image, evaluation.only ? evaluation.data : options.data);
-  // An evaluation alone may read what was trained by any optimizer on any data.
-  RunIdentity identity = evaluation.only ? RunIdentity() : identityOf(image, batches);
+  // Bad prompts are found here; the ranks have windows of their own.
+  std::optional<Generation> generation;
+  std::optional<Batches> files;
+  if (options.generate.isAsked())
+    generation.emplace(image, options.generate, options.seed);
+  else
+    files.emplace(image, evaluation.only ? evaluation.data : options.data);
+  const Batches &batches = generation ? generation->window().batches() : *files;
+  // An evaluation alone, or generation, may start from what was trained by any optimizer on any data.
+  RunIdentity identity = options.trains() ? identityOf(image, batches) : RunIdentity();
   std::unique_ptr<Communicator> world;
   if (launch.processes > 1) {
     std::vector<int64_t> all(static_cast<size_t>(launch.ranks));
@@ -260,7 +267,7 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
     if (world)
       checkAgreement(*world, termsOf(image, options, steps, batches.exampleCount(), identity));
     start = startOf(launch, image, options, identity, world.get());
-    if (evaluation.only)
+    if (!options.trains())
       steps = start.begin.step;
     weights.emplace(image, options.weights, /*starts=*/!start.checkpoint);
     checkSave(options.save, image, *weights);

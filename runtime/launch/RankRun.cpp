@@ -11,9 +11,11 @@
 #include "runtime/checkpoint/CheckpointWriter.h"
 #include "runtime/checkpoint/Save.h"
 #include "runtime/collective/network/Host.h"
+#include "runtime/core/AmountText.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Signals.h"
 #include "runtime/data/ReadAhead.h"
+#include "runtime/generate/Generation.h"
 #include "runtime/image/TraceSummary.h"
 #include "runtime/launch/Initialize.h"
 #include "runtime/launch/Nonfinite.h"
@@ -67,6 +69,8 @@ public:
     executor.bind();
     if (overlaps())
       device->overlap();
+    if (shared.options.generate.isAsked())
+      return generate();
     startMetrics();
     forwardBuffers.emplace(rank, *device);
     if (shared.options.evaluation.only) {
@@ -275,6 +279,49 @@ private:
     }
   }
 
+  /// Continues the prompt. All ranks call it together, and rank 0 writes the tokens.
+  RankResult generate() {
+    const GenerateOptions &options = shared.options.generate;
+    Generation generation(image, options, shared.begin.seed);
+    bool speaks = rank.abi.rank == 0;
+    std::vector<float> logits(
+        static_cast<size_t>(elementCount(image.views()[rank.stage.scalars[DTCC_SCALAR_PREDICTION]])));
+    auto logitsOf = [&](const Batches &batch) -> std::span<const float> {
+      if (agree({interruptRequested()}).interrupted)
+        return {};
+      executor.runFirstOfEvaluation([&](int64_t slot) { fillFrom(batch, slot, 0); });
+      read({DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_PREDICTION});
+      if (float count = *scalar<float>(DTCC_SCALAR_LOSS_COUNT); count != 1)
+        fail("generation gives a label to one position, but the loss of this model counts ", count);
+      std::copy_n(scalar<float>(DTCC_SCALAR_PREDICTION), logits.size(), logits.begin());
+      // All ranks take the token that rank 0 takes.
+      if (!speaks)
+        std::fill(logits.begin(), logits.end(), 0.0f);
+      if (rank.world)
+        rank.world->allReduce(logits.data(), logits.data(), static_cast<int64_t>(logits.size()), DTCC_F32, DTCC_SUM);
+      return logits;
+    };
+    auto begin = Trace::Clock::now();
+    int64_t told = 0;
+    if (speaks && generation.slides())
+      std::cerr << "note: the model sees the last " << generation.window().length() << " tokens\n";
+    std::string prompt;
+    for (int64_t token : options.prompt)
+      prompt += (prompt.empty() ? "" : ",") + std::to_string(token);
+    bool whole = generation.run(logitsOf, [&](int64_t token) {
+      if (speaks)
+        std::cout << (told++ == 0 ? prompt : "") << "," << token << std::flush;
+    });
+    if (speaks && told > 0)
+      std::cout << std::endl;
+    if (speaks)
+      std::cerr << formatText("generated %lld %s in %.1f s, each by a forward pass over %lld tokens\n",
+                              static_cast<long long>(told), told == 1 ? "token" : "tokens",
+                              std::chrono::duration<double>(Trace::Clock::now() - begin).count(),
+                              static_cast<long long>(image.training().tokens / image.mesh().slots()));
+    return finish(base.step, whole ? Status::Done : Status::Interrupted);
+  }
+
   bool evaluatesBehind(int64_t step) const {
     int64_t every = shared.options.evaluation.every;
     return shared.evaluated && (step == shared.steps || (every > 0 && step % every == 0));
@@ -287,22 +334,27 @@ private:
     const EvaluationOptions &options = shared.options.evaluation;
     EvaluationFacts facts;
     facts.step = step;
+    facts.isAlone = options.only;
     facts.batches = shared.evaluated->stepsPerEpoch();
     if (options.steps > 0)
       facts.batches = std::min(facts.batches, options.steps);
-    double total[2] = {0, 0}; /* of the losses and of their counts, which rank 0 reads and tells the others */
+    // Of losses, counts and hits, which rank 0 reads and tells the others.
+    double total[3] = {0, 0, 0};
+    uint32_t prediction = rank.stage.scalars[DTCC_SCALAR_PREDICTION];
+    bool counts = prediction != DTCC_NONE && image.views()[prediction].rank == 0;
+    const dtcc_scalar scalars[] = {DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_PREDICTION};
     for (int64_t batch = 0; batch < facts.batches; ++batch) {
       if (agree({interruptRequested()}).interrupted)
         return false;
       executor.runEvaluation([&](int64_t slot) { fillFrom(*shared.evaluated, slot, batch * image.training().batch); });
-      read({DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT});
-      for (int i = 0; i < 2; ++i)
-        total[i] += rank.abi.rank == 0
-                        ? static_cast<double>(*scalar<float>(i ? DTCC_SCALAR_LOSS_COUNT : DTCC_SCALAR_LOSS_SUM))
-                        : 0;
+      read({DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_PREDICTION});
+      for (int i = 0; rank.abi.rank == 0 && i < (counts ? 3 : 2); ++i)
+        total[i] += static_cast<double>(*scalar<float>(scalars[i]));
     }
     if (rank.world)
-      rank.world->allReduce(total, total, 2, DTCC_F64, DTCC_SUM);
+      rank.world->allReduce(total, total, 3, DTCC_F64, DTCC_SUM);
+    if (counts)
+      facts.accuracy = total[2] / total[1];
     facts.loss = total[0] / total[1];
     facts.lossCount = total[1];
     facts.isBest = std::isfinite(facts.loss) && (!base.best || facts.loss < *base.best);

@@ -86,15 +86,15 @@ RunIdentity identityOf(const Image &image, const Batches &batches) {
 std::unique_ptr<CheckpointReader> chooseCheckpoint(const Options &options, const Image &image,
                                                    const RunIdentity &identity, Communicator *world, bool speaks) {
   const std::string &folder = options.checkpoint;
-  if (!options.resume && !options.evaluation.only) {
+  if (!options.resume && options.trains()) {
     if (std::vector<int64_t> steps = checkpointSteps(folder); !steps.empty())
       fail(checkpointPath(folder, steps.back()),
            " is there from another run: give --resume to go on from it, or a folder without checkpoints");
     return nullptr;
   }
   std::unique_ptr<CheckpointReader> reader = newestWholeCheckpoint(folder, world);
-  if (!reader && options.evaluation.only)
-    fail("there is no checkpoint in ", folder, " to evaluate");
+  if (!reader && !options.trains())
+    fail("there is no checkpoint in ", folder, options.generate.isAsked() ? " to generate from" : " to evaluate");
   if (!reader) {
     if (speaks)
       std::cerr << "note: starting anew: there is no checkpoint in " << folder << "\n";
@@ -110,7 +110,9 @@ std::unique_ptr<CheckpointReader> chooseCheckpoint(const Options &options, const
              !saved.empty() && !identity.optimizer.empty() && saved != identity.optimizer)
       std::cerr << "note: " << reader->folder() << " was written with " << printable(saved) << ", and this program has "
                 << identity.optimizer << "\n";
-    std::cerr << (options.evaluation.only ? "note: evaluates step " : "note: resumed from step ")
+    std::cerr << (options.trains()             ? "note: resumed from step "
+                  : options.generate.isAsked() ? "note: generates from step "
+                                               : "note: evaluates step ")
               << reader->position().step << " in " << reader->folder() << "\n";
   }
   return reader;

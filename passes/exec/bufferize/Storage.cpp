@@ -85,13 +85,13 @@ Place Storage::bucket(FlatSymbolRefAttr symbol) {
   return entry->second = Place::dense(buffer, type);
 }
 
-Place Storage::scalarPlace(ScalarKind kind) {
+Place Storage::scalarPlace(ScalarKind kind, ArrayRef<int64_t> shape) {
   std::optional<Place> &known = scalars[unsigned(kind)];
   if (known)
     return *known;
   Builder builder(program.getContext());
   Type element = kind == ScalarKind::step ? Type(builder.getI64Type()) : builder.getF32Type();
-  auto type = RankedTensorType::get({}, element);
+  auto type = RankedTensorType::get(shape, element);
   // Bucket names may not clash with these: they hold a dot or come from the spmd level.
   known = Place::dense(addBuffer(uniqueName(stringifyScalarKind(kind)), bytesOf(type), "state", true), type);
   showScalar(kind, *known);

@@ -48,7 +48,7 @@ public:
   /// Memory to which the host writes a model input.
   Place inputPlace(spmd::InputOp op);
   /// Memory at which the host writes or reads a scalar.
-  Place scalarPlace(ScalarKind kind);
+  Place scalarPlace(ScalarKind kind, llvm::ArrayRef<int64_t> shape = {});
   /// Lets the host read a scalar that lies in a bucket.
   void showScalar(ScalarKind kind, const Place &place);
   /// Scratch memory of library ops. Commands run one after the other, so all of them share one.
@@ -74,7 +74,7 @@ private:
   llvm::DenseMap<mlir::StringAttr, BufferInfo> buffers;
   llvm::StringMap<ArenaOp> arenas;
   llvm::DenseMap<mlir::StringAttr, Place> buckets;
-  std::optional<Place> scalars[7];
+  std::optional<Place> scalars[getMaxEnumValForScalarKind() + 1];
   llvm::StringMap<Place> inputs;
   BufferOp scratch;
   llvm::StringSet<llvm::MallocAllocator> names;

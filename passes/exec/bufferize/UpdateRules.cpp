@@ -169,15 +169,20 @@ static SmallVector<std::pair<Value, ScalarKind>> scalarsOf(spmd::ReportOp op) {
                                                     {op.getCount(), ScalarKind::loss_count}};
   if (op.getGradNorm())
     scalars.push_back({op.getGradNorm(), ScalarKind::grad_norm});
+  if (op.getPrediction())
+    scalars.push_back({op.getPrediction(), ScalarKind::prediction});
   return scalars;
+}
+static Place placeOfScalar(Value value, ScalarKind kind, Bufferizer &b) {
+  return b.storage.scalarPlace(kind, cast<ShapedType>(value.getType()).getShape());
 }
 static void aimReport(Operation *operation, Bufferizer &b) {
   for (auto [value, kind] : scalarsOf(cast<spmd::ReportOp>(operation)))
-    b.aim(value, b.storage.scalarPlace(kind), Overwrite);
+    b.aim(value, placeOfScalar(value, kind, b), Overwrite);
 }
 static LogicalResult lowerReport(spmd::ReportOp op, Bufferizer &b) {
   for (auto [value, kind] : scalarsOf(op))
-    if (Place to = b.storage.scalarPlace(kind); !(b.placeOf(value) == to))
+    if (Place to = placeOfScalar(value, kind, b); !(b.placeOf(value) == to))
       b.copy(b.placeOf(value), to, "report");
   return success();
 }

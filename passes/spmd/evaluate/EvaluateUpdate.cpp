@@ -129,9 +129,11 @@ static LogicalResult runGather(GatherBucketOp op, RankStorage &storage, int64_t)
 
 static LogicalResult runReport(ReportOp op, RankStorage &storage, int64_t) {
   RankStorage::Report &report = storage.report;
-  for (auto [value, field] : {std::pair<Value, double *>{op.getLossSum(), &report.lossSum},
-                              {op.getCount(), &report.count},
-                              {op.getGradNorm(), &report.gradNorm}}) {
+  bool evaluates = isOfEvaluation(op->getParentOfType<PhaseOp>().getSymName());
+  for (auto [value, field] :
+       {std::pair<Value, double *>{op.getLossSum(), evaluates ? &report.evaluatedSum : &report.lossSum},
+        {op.getCount(), evaluates ? &report.evaluatedCount : &report.count},
+        {op.getGradNorm(), &report.gradNorm}}) {
     if (!value)
       continue;
     *field = scalarOf(storage, value, 0);

@@ -89,7 +89,7 @@ ProgramEvaluator::ProgramEvaluator(ModuleOp module, ProgramOp program, uint64_t 
   }
   for (auto phase : program.getBody().getOps<PhaseOp>()) {
     phases[phase.getSymName()] = phase;
-    if (!program.getActions() && !isOfEvaluation(phase.getSymName()))
+    if (!program.getActions())
       for (int64_t slot = 0; slot < static_cast<int64_t>(phase.getRepeat()); ++slot)
         runs.push_back({phase.getSymNameAttr(), slot});
   }

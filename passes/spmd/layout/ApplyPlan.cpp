@@ -58,14 +58,13 @@ private:
   Placement placeOp(Operation *op, const FactorMap &map, std::string &problem);
   /// Lets partial sums flow through `op` where they may and should.
   void choosePartial(Operation *op, const FactorMap &map, Placement &placement);
+  /// Gathers the logits that an evaluation returns: every rank reports all classes.
+  LogicalResult gatherPrediction(Operation &end);
   /// The layout with the padding of the value's classes.
   Layout padded(Layout layout, Value value) const;
   TensorType typeOf(Value value, const Layout &layout) const;
   /// `value` in another layout; null and a message if there is no way.
   Value reshard(Value value, const Layout &wanted, Operation *user);
-  /// Stage of a reshard of a value of stage `home` for `user` in stage `there`, if they have stages.
-  std::optional<int64_t> stageOfReshard(ReshardOp reshard, std::optional<int64_t> home, std::optional<int64_t> there,
-                                        Operation *user);
 
   ModuleOp module;
   func::FuncOp step;
@@ -392,21 +391,10 @@ Value PlanApplier::reshard(Value value, const Layout &wanted, Operation *user) {
   auto result = ReshardOp::create(builder, user->getLoc(), target, best);
   if (ofEvaluation)
     graph::setPhase(result, graph::Phase::Evaluation);
-  if (std::optional<int64_t> stage = stageOfReshard(result, home, there, user))
+  if (std::optional<int64_t> stage = stageOfReshard(result, user, plan.mesh))
     setStage(result, *stage);
   sources.push_back(result.getY());
   return result.getY();
-}
-
-std::optional<int64_t> PlanApplier::stageOfReshard(ReshardOp reshard, std::optional<int64_t> home,
-                                                   std::optional<int64_t> there, Operation *user) {
-  if (!home || !there || home == there)
-    return there ? there : home;
-  // A value that crosses stages is resharded on the side on which it is smaller.
-  auto cells = [&](Value value) { return localType(cast<TensorType>(value.getType()), plan.mesh).getNumElements(); };
-  Operation *source = reshard.getX().getDefiningOp();
-  bool sameWay = (graph::getPhase(source) == graph::Phase::Forward) == (graph::getPhase(user) == graph::Phase::Forward);
-  return sameWay && getStage(source) == home && cells(reshard.getY()) <= cells(reshard.getX()) ? home : there;
 }
 
 void PlanApplier::choosePartial(Operation *op, const FactorMap &map, Placement &placement) {
@@ -490,6 +478,21 @@ LogicalResult PlanApplier::rewriteWrite(graph::WriteOp write) {
   return success();
 }
 
+LogicalResult PlanApplier::gatherPrediction(Operation &end) {
+  for (OpOperand &operand : end.getOpOperands()) {
+    Layout whole = cast<TensorType>(operand.get().getType()).getLayout();
+    if (whole.dims.empty())
+      continue;
+    llvm::for_each(whole.dims, [](Axes &axes) { axes.clear(); });
+    Value value = reshard(operand.get(), whole, &end);
+    if (!value)
+      return failure();
+    graph::setPhase(value.getDefiningOp(), graph::Phase::Evaluation);
+    operand.set(value);
+  }
+  return success();
+}
+
 LogicalResult PlanApplier::rewrite(Operation &op) {
   if (std::optional<StringRef> state = readState(&op)) {
     Value read = op.getResult(0);
@@ -503,7 +506,7 @@ LogicalResult PlanApplier::rewrite(Operation &op) {
   if (auto factored = dyn_cast<FactorOpInterface>(op))
     return rewriteFactored(op, factored);
   if (op.hasTrait<OpTrait::IsTerminator>())
-    return success();
+    return gatherPrediction(op);
   return op.emitError("cannot be distributed in this version");
 }
 

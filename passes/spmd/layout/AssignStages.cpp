@@ -28,6 +28,17 @@ void setStage(Operation *op, int64_t stage) {
   op->setAttr(kStageAttr, IntegerAttr::get(IntegerType::get(op->getContext(), 64), stage));
 }
 
+std::optional<int64_t> stageOfReshard(ReshardOp reshard, Operation *user, const Mesh &mesh) {
+  Operation *source = reshard.getX().getDefiningOp();
+  std::optional<int64_t> home = source ? getStage(source) : std::nullopt, there = getStage(user);
+  if (!home || !there || home == there)
+    return there ? there : home;
+  // A value that crosses stages is resharded on the side on which it is smaller.
+  auto cells = [&](Value value) { return localType(cast<TensorType>(value.getType()), mesh).getNumElements(); };
+  bool sameWay = (graph::getPhase(source) == graph::Phase::Forward) == (graph::getPhase(user) == graph::Phase::Forward);
+  return sameWay && cells(reshard.getY()) <= cells(reshard.getX()) ? home : there;
+}
+
 namespace {
 class StageAssigner {
 public:
@@ -80,9 +91,9 @@ private:
     // Written where it is made, though writes stand at the end of the step.
     if (Operation *maker = accessesState(op, StateAccessKind::Write) ? op->getOperand(0).getDefiningOp() : nullptr)
       stage = getStage(maker).value_or(stage);
-    else if (graph::getPhase(op) != graph::Phase::Forward)
+    else if (!graph::computesLoss(op))
       stage = stageOfGradient(op, *origin, stage);
-    else if (!isFree(op))
+    else if (!isFree(op) && !graph::isEvaluation(op))
       for (Value operand : op->getOperands())
         addReader(operand, stage);
     setStage(op, stage);

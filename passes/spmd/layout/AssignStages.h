@@ -8,6 +8,7 @@
 #ifndef DTCC_PASSES_SPMD_LAYOUT_ASSIGNSTAGES_H
 #define DTCC_PASSES_SPMD_LAYOUT_ASSIGNSTAGES_H
 
+#include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "planner/plan/Plan.h"
 
@@ -16,6 +17,9 @@ namespace dtcc::spmd {
 /// The stage of an op of a step, if it was given one.
 std::optional<int64_t> getStage(mlir::Operation *op);
 void setStage(mlir::Operation *op, int64_t stage);
+
+/// The stage of a reshard for `user`, if they have stages.
+std::optional<int64_t> stageOfReshard(ReshardOp reshard, mlir::Operation *user, const Mesh &mesh);
 
 /// Marks the ops of `step` (on whole tensors or on !spmd.tensor) with the stage of their
 /// origin. Then only activations and their gradients cross stages:

@@ -63,9 +63,8 @@ private:
   FactorClasses classes;
   llvm::DenseSet<unsigned> positions;
   llvm::DenseSet<Operation *> natural;
-  /// Reordered values, by value, stage of the reader (in an evaluation kOfEvaluation), and padding.
-  static constexpr int64_t kOfEvaluation = -2;
-  std::map<std::tuple<void *, int64_t, int64_t>, Value> made;
+  /// Reordered values, by value, stage of the reader, whether it belongs to an evaluation, and padding.
+  std::map<std::tuple<void *, int64_t, bool, int64_t>, Value> made;
   bool padded = false;
 };
 
@@ -147,8 +146,7 @@ static int64_t ignoredBy(Operation *loss) {
 
 Value Orderer::reordered(Value value, int64_t dim, bool inverse, Operation *user, int64_t fill) {
   std::optional<int64_t> stage = getStage(user);
-  Value &result =
-      made[{value.getAsOpaquePointer(), graph::isEvaluation(user) ? kOfEvaluation : stage.value_or(-1), fill}];
+  Value &result = made[{value.getAsOpaquePointer(), stage.value_or(-1), graph::isEvaluation(user), fill}];
   if (result)
     return result;
   OpBuilder builder(user);

@@ -93,7 +93,7 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
   return result;
 }
 
-void Buckets::emit(OpBuilder &builder, Location loc, int64_t slots) {
+void Buckets::emit(OpBuilder &builder, Location loc, int64_t slots, int64_t predicted) {
   auto make = [&](BucketRole role, const Twine &name, const Bucket &bucket, FlatSymbolRefAttr of,
                   std::optional<int64_t> slot, const Axes &flat, bool host = false) {
     Type type = role == BucketRole::Compute ? bucket.key.computeType : bucket.key.elementType;
@@ -134,7 +134,8 @@ void Buckets::emit(OpBuilder &builder, Location loc, int64_t slots) {
   if (SymbolTable::lookupNearestSymbolFrom(builder.getInsertionBlock()->getParentOp(), builder.getStringAttr(kScalars)))
     return;
   BucketOp::create(builder, loc, BucketRoleAttr::get(builder.getContext(), BucketRole::Scalar),
-                   builder.getStringAttr(kScalars), builder.getI64IntegerAttr(kBucketAlignment),
+                   builder.getStringAttr(kScalars),
+                   builder.getI64IntegerAttr(llvm::alignTo(kPrediction + predicted, kBucketAlignment)),
                    TypeAttr::get(builder.getF32Type()), FlatSymbolRefAttr(), IntegerAttr(), builder.getArrayAttr({}),
                    builder.getArrayAttr({}));
 }
@@ -159,6 +160,14 @@ void Buckets::emitShares(OpBuilder &builder, Location loc, Block &phase) const {
     if (bucket.work && accumulated.contains(bucket.work))
       ReduceBucketOp::create(builder, loc, bucket.work, fromAxes(builder.getContext(), bucket.key.flat),
                              builder.getArrayAttr({}), bucket.gradients, IntegerAttr());
+}
+
+void Buckets::clearGradient(OpBuilder &builder, Location loc, StringRef state) const {
+  const StatePlace *place = find(state);
+  auto type = RankedTensorType::get(place->localType.getShape(), builder.getF32Type());
+  auto zeros = graph::ConstantOp::create(builder, loc, type, SplatElementsAttr::get(type, builder.getF32FloatAttr(0)));
+  AccumulateOp::create(builder, loc, zeros, accumulator(buckets[place->bucket]),
+                       builder.getI64IntegerAttr(place->offset));
 }
 
 const StatePlace *Buckets::find(StringRef state) const {

@@ -85,7 +85,8 @@ public:
                                        const llvm::StringMap<GradientPlace> &gradients,
                                        const StageMap *stages = nullptr, int64_t stage = 0);
   /// Adds the spmd.bucket ops, and to each state its bucket and offset.
-  void emit(mlir::OpBuilder &builder, mlir::Location loc, int64_t slots);
+  /// Besides the scalars of a step, the bucket of scalars has room for `predicted` cells.
+  void emit(mlir::OpBuilder &builder, mlir::Location loc, int64_t slots, int64_t predicted);
 
   const StatePlace *find(llvm::StringRef state) const;
   /// The bucket that the gradient of a state in `bucket` is accumulated in.
@@ -97,10 +98,12 @@ public:
   mlir::Value read(mlir::OpBuilder &builder, mlir::Location loc, const StatePlace &place) const;
   /// Emits, at the end of `phase`, the reductions of the gradients that it accumulates in transient buckets.
   void emitShares(mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &phase) const;
+  /// Begins the gradient of a state with zeros, where nothing else is accumulated.
+  void clearGradient(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef state) const;
   llvm::ArrayRef<Bucket> all() const { return buckets; }
 
   /// Offsets in the bucket of scalars.
-  static constexpr int64_t kLossSum = 0, kCount = 1;
+  static constexpr int64_t kLossSum = 0, kCount = 1, kPrediction = 16;
   static constexpr llvm::StringLiteral kScalars = "scalars";
 
 private:

@@ -9,7 +9,8 @@
 // are several micro-batches, else the micro-batch; the update itself is the update phase.
 // In a pipeline there is a program per stage, with forward and backward phases (StageMap.h)
 // instead of the micro-batch; a phase begins with what it receives and ends with what it sends.
-// An evaluation has a phase of its own behind the update, and shares nothing with the step but states and inputs.
+// An evaluation has phases of its own behind the update, one a stage, and shares nothing with the step but states and
+// inputs.
 // Views of states, constants, and what only repeats cells (broadcasts of a bias) are made
 // again in each phase that wants them: kept, they would only take memory.
 //
@@ -30,7 +31,6 @@
 #include "passes/spmd/partition/UpdatePhase.h"
 #include "passes/spmd/reshard/EmitMoves.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -40,7 +40,7 @@ namespace dtcc::spmd {
 
 namespace {
 
-/// Indices of the phases of a program; an op of another stage has none.
+/// Indices of the phases of a program without stages; an op of another stage has none.
 enum PhaseNumber : int64_t { Elsewhere = -1, Prologue = 0, Microbatch = 1, Evaluate = 2 };
 
 /// One run over a module.
@@ -97,8 +97,10 @@ private:
   Buckets buckets;
   graph::UpdateOp update;
   Value lossSum, count;
-  /// The sums of the evaluation; null without one.
-  Value evaluatedSum, evaluatedCount;
+  /// The sums of the evaluation, and its prediction; null without one.
+  Value evaluatedSum, evaluatedCount, prediction;
+  /// The phases of the evaluation begin here; the number of all phases without one.
+  int64_t firstEvaluation = 0;
 
   /// Buckets and offsets into which a value is accumulated.
   llvm::DenseMap<Value, SmallVector<std::pair<FlatSymbolRefAttr, int64_t>>> sinks;
@@ -154,6 +156,8 @@ LogicalResult ProgramBuilder::collect() {
     evaluatedSum = returned->getOperand(3);
     evaluatedCount = returned->getOperand(4);
   }
+  if (returned->getNumOperands() > 5)
+    prediction = returned->getOperand(5);
   llvm::StringMap<GradientPlace> gradients;
   for (auto found : step.getOps<graph::UpdateOp>()) {
     if (update)
@@ -179,12 +183,14 @@ LogicalResult ProgramBuilder::collect() {
 void ProgramBuilder::assignPhases() {
   if (stages) {
     llvm::append_range(phaseNames, stages->phasesOf(stage));
+    firstEvaluation = stages->firstEvaluationOf(stage);
     for (Operation &op : step.getBody().front())
       if (std::optional<PhasePlace> place = stages->placeOf(&op))
         phases[&op] = place->rank == stage ? place->phase : Elsewhere;
     return;
   }
   phaseNames = {"prologue", "microbatch"};
+  firstEvaluation = int64_t(phaseNames.size());
   if (evaluatedSum)
     phaseNames.push_back(kEvaluatePhase.str());
   std::optional<std::string> time = mesh.timeAxis();
@@ -354,14 +360,8 @@ LogicalResult ProgramBuilder::emitPhase(int64_t phase) {
   // The update sums gradients over all stages with a copy, in place: where a stop_gradient leaves a copy without one,
   // what it holds is the sum of the step before.
   if (phase == Prologue + 1)
-    for (StringRef state : withoutGradient) {
-      const StatePlace *place = buckets.find(state);
-      auto type = RankedTensorType::get(place->localType.getShape(), builder.getF32Type());
-      auto zeros = graph::ConstantOp::create(builder, step.getLoc(), type,
-                                             SplatElementsAttr::get(type, builder.getF32FloatAttr(0)));
-      AccumulateOp::create(builder, step.getLoc(), zeros, Buckets::accumulator(buckets.all()[place->bucket]),
-                           builder.getI64IntegerAttr(place->offset));
-    }
+    for (StringRef state : withoutGradient)
+      buckets.clearGradient(builder, step.getLoc(), state);
   for (Operation *op : opsOf[phase])
     if (failed(emitOp(*op)))
       return failure();
@@ -372,12 +372,12 @@ LogicalResult ProgramBuilder::emitPhase(int64_t phase) {
                       builder.getI64IntegerAttr(place->offset));
     }
   // The loop above emits no sums of recomputed values.
-  const bool evaluates = !stages && phase == Evaluate;
+  const bool evaluates = phase >= firstEvaluation;
   if (phase == Microbatch || evaluates)
     for (Operation &op : step.getBody().front())
       for (Value result : op.getResults())
         if (auto at = phases.find(&op); at != phases.end() && at->second != Elsewhere && isRemade(result) &&
-                                        (stages || (at->second == Evaluate) == evaluates))
+                                        (evaluates ? at->second == phase : at->second < firstEvaluation))
           accumulate(result);
   for (const StageEdge &edge : edges)
     if (edge.from == PhasePlace{stage, phase})
@@ -395,7 +395,7 @@ LogicalResult ProgramBuilder::emitPhases(Block &body, int64_t begin, int64_t end
     builder.setInsertionPointToEnd(block);
     if (failed(emitPhase(phase)))
       return failure();
-    if (phase != Prologue && (stages || phase != Evaluate))
+    if (phase != Prologue && phase < firstEvaluation)
       buckets.emitShares(builder, step.getLoc(), *block);
     SmallVector<Value> escaping, yielded;
     for (Operation &op : step.getBody().front())
@@ -428,12 +428,14 @@ LogicalResult ProgramBuilder::emitPhases(Block &body, int64_t begin, int64_t end
 
 /// The phases behind the update: the loss of every micro-batch, and its sum over all ranks.
 LogicalResult ProgramBuilder::emitEvaluation(Block &body) {
-  if (failed(emitPhases(body, Evaluate, Evaluate + 1)))
+  if (failed(emitPhases(body, firstEvaluation, int64_t(phaseNames.size()))))
     return failure();
   builder.setInsertionPointToEnd(&body);
   auto score = PhaseOp::create(builder, step.getLoc(), TypeRange(), kScorePhase, 1);
   builder.setInsertionPointToEnd(&score.getBody().emplaceBlock());
-  emitLossReport(builder, {step.getLoc(), partialOf(evaluatedSum), partialOf(evaluatedCount), {}, 0, {}, {}, stage});
+  UpdateDescription description{step.getLoc(), partialOf(evaluatedSum), partialOf(evaluatedCount), {}, 0, {}, {},
+                                stage};
+  emitScore(builder, description, prediction, prediction ? partialOf(prediction) : Axes());
   YieldOp::create(builder, step.getLoc(), ValueRange());
   return success();
 }
@@ -488,7 +490,7 @@ LogicalResult ProgramBuilder::run() {
   Location loc = step.getLoc();
   builder.setInsertionPoint(step);
   int64_t slots = update ? optimizerSlots(update.getOptimizer()) : 0;
-  buckets.emit(builder, loc, slots);
+  buckets.emit(builder, loc, slots, prediction ? localTypeOf(prediction).getNumElements() : 0);
   auto scalars = FlatSymbolRefAttr::get(builder.getContext(), Buckets::kScalars);
   sinks[lossSum].push_back({scalars, Buckets::kLossSum});
   sinks[count].push_back({scalars, Buckets::kCount});
@@ -496,6 +498,8 @@ LogicalResult ProgramBuilder::run() {
     sinks[evaluatedSum].push_back({scalars, Buckets::kLossSum});
     sinks[evaluatedCount].push_back({scalars, Buckets::kCount});
   }
+  if (prediction)
+    sinks[prediction].push_back({scalars, Buckets::kPrediction});
   llvm::SetVector<StringRef> differentiated, copied;
   if (update)
     for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients())) {
@@ -515,7 +519,7 @@ LogicalResult ProgramBuilder::run() {
     name += "." + std::to_string(stage);
   auto program = ProgramOp::create(builder, loc, "program", meshOp.getSymName());
   Block &body = program.getBody().emplaceBlock();
-  if (failed(emitPhases(body, Prologue, evaluatedSum ? int64_t(Evaluate) : int64_t(phaseNames.size()))))
+  if (failed(emitPhases(body, Prologue, firstEvaluation)))
     return failure();
 
   builder.setInsertionPointToEnd(&body);
@@ -534,20 +538,16 @@ LogicalResult ProgramBuilder::run() {
   if (evaluatedSum && failed(emitEvaluation(body)))
     return failure();
   program.setSymName(name);
-  if (!stages) {
-    orderSums(program);
-    return success();
+  if (stages) {
+    program.setStage(stage);
+    program.setAxis(stages->axis());
+    SmallVector<PhaseRun> runs = stages->runsOf(builder.getContext(), stage);
+    llvm::StringSet<> made;
+    for (auto phase : body.getOps<PhaseOp>())
+      made.insert(phase.getSymName());
+    llvm::erase_if(runs, [&](const PhaseRun &run) { return !made.contains(run.phase); });
+    program.setActionsAttr(RunsAttr::get(builder.getContext(), runs));
   }
-  program.setStage(stage);
-  program.setAxis(stages->axis());
-  SmallVector<PhaseRun> runs = stages->runsOf(builder.getContext(), stage);
-  runs.insert(runs.begin(), {builder.getStringAttr(phaseNames[Prologue]), 0});
-  llvm::StringSet<> made;
-  for (auto phase : body.getOps<PhaseOp>())
-    made.insert(phase.getSymName());
-  llvm::erase_if(runs, [&](const PhaseRun &run) { return !made.contains(run.phase); });
-  runs.push_back({builder.getStringAttr(kUpdatePhase), 0});
-  program.setActionsAttr(RunsAttr::get(builder.getContext(), runs));
   orderSums(program);
   return success();
 }

@@ -43,6 +43,10 @@ StageMap::StageMap(func::FuncOp step, const plan::Schedule &schedule, const Mesh
         phases[rank].push_back(phaseName(stage, Work::Backward));
       }
     }
+    if (llvm::any_of(step.getOps(), [](Operation &op) { return graph::isEvaluation(&op); }))
+      for (int64_t stage = 0; stage < stages; ++stage)
+        if (stageRows[stage].rank == rank)
+          phases[rank].push_back(nameIn(stage, kEvaluatePhase));
   }
   early = findLossGradient(step);
   placeOps(step, mesh);
@@ -50,12 +54,24 @@ StageMap::StageMap(func::FuncOp step, const plan::Schedule &schedule, const Mesh
 }
 
 std::string StageMap::phaseName(int64_t stage, Work work) const {
-  std::string name = work == Work::Forward         ? "forward"
-                     : work == Work::Backward      ? "backward"
-                     : work == Work::InputGradient ? "input_gradient"
-                                                   : "weight_gradient";
+  return nameIn(stage, work == Work::Forward         ? "forward"
+                       : work == Work::Backward      ? "backward"
+                       : work == Work::InputGradient ? "input_gradient"
+                                                     : "weight_gradient");
+}
+
+std::string StageMap::nameIn(int64_t stage, StringRef name) const {
   bool alone = llvm::count_if(stageRows, [&](const StageRow &row) { return row.rank == stageRows[stage].rank; }) == 1;
-  return alone ? name : name + "." + std::to_string(stage);
+  return alone ? name.str() : name.str() + "." + std::to_string(stage);
+}
+
+int64_t StageMap::firstEvaluationOf(int64_t rank) const {
+  return llvm::find_if(phases[rank], [](StringRef name) { return isOfEvaluation(name); }) - phases[rank].begin();
+}
+
+int64_t StageMap::evaluationOf(int64_t stage) const {
+  const std::vector<std::string> &names = phases[stageRows[stage].rank];
+  return llvm::find(names, nameIn(stage, kEvaluatePhase)) - names.begin();
 }
 
 std::optional<PhasePlace> StageMap::placeOf(Operation *op) const {
@@ -70,8 +86,17 @@ llvm::ArrayRef<int64_t> StageMap::ownersOf(StringRef state) const {
 
 SmallVector<PhaseRun> StageMap::runsOf(MLIRContext *context, int64_t rank) const {
   SmallVector<PhaseRun> runs;
+  auto add = [&](StringRef phase, int64_t slot) { runs.push_back({StringAttr::get(context, phase), slot}); };
+  add(phases[rank].front(), 0);
   for (const plan::Action &action : schedule.ranks[rank])
-    runs.push_back({StringAttr::get(context, phaseName(action.stage, action.work)), action.microbatch});
+    add(phaseName(action.stage, action.work), action.microbatch);
+  add(kUpdatePhase, 0);
+  if (firstEvaluationOf(rank) == int64_t(phases[rank].size()))
+    return runs;
+  for (const plan::Action &action : schedule.ranks[rank])
+    if (action.work == Work::Forward)
+      add(nameIn(action.stage, kEvaluatePhase), action.microbatch);
+  add(kScorePhase, 0);
   return runs;
 }
 
@@ -113,6 +138,16 @@ int64_t StageMap::phaseOf(int64_t stage, Work work) const {
   return llvm::find(names, phaseName(stage, work)) - names.begin();
 }
 
+/// A rank that reads a state holds it.
+void StageMap::addOwner(Operation &op, int64_t rank) {
+  std::optional<StringRef> state = readState(&op);
+  if (!state)
+    return;
+  std::vector<int64_t> &known = owners[*state];
+  if (!llvm::is_contained(known, rank))
+    known.insert(llvm::lower_bound(known, rank), rank);
+}
+
 void StageMap::placeOps(func::FuncOp step, const Mesh &mesh) {
   Block &body = step.getBody().front();
   // Ops that input gradients or other stages need count as input gradients, whatever they were built for, because
@@ -132,11 +167,19 @@ void StageMap::placeOps(func::FuncOp step, const Mesh &mesh) {
         forInputs.insert(definer);
   }
   std::optional<std::string> time = mesh.timeAxis();
-  llvm::DenseSet<Operation *> perSlot;
+  llvm::DenseSet<Operation *> perSlot, evaluated;
   for (Operation &op : body) {
     std::optional<int64_t> stage = getStage(&op);
     if (!stage)
       continue;
+    // Also what reads states alone: an evaluation follows their update.
+    if (graph::isEvaluation(&op) ||
+        llvm::any_of(op.getOperands(), [&](Value value) { return evaluated.contains(value.getDefiningOp()); })) {
+      evaluated.insert(&op);
+      places[&op] = {stageRows[*stage].rank, evaluationOf(*stage)};
+      addOwner(op, stageRows[*stage].rank);
+      continue;
+    }
     bool repeats = mesh.slots() == 1 || llvm::any_of(op.getOperands(), [&](Value value) {
                      return !value.getDefiningOp() || perSlot.contains(value.getDefiningOp());
                    });
@@ -149,11 +192,7 @@ void StageMap::placeOps(func::FuncOp step, const Mesh &mesh) {
           phaseOf(*stage, early.contains(&op) ? Work::Forward : workOf(&op, stageRows[*stage].splits, forInputs));
     }
     places[&op] = place;
-    if (std::optional<StringRef> state = readState(&op)) {
-      std::vector<int64_t> &known = owners[*state];
-      if (!llvm::is_contained(known, place.rank))
-        known.insert(llvm::lower_bound(known, place.rank), place.rank);
-    }
+    addOwner(op, place.rank);
   }
   // Every stage takes the scale out of its gradients, and adjusts it alike.
   for (auto update : step.getOps<graph::UpdateOp>())

@@ -36,13 +36,16 @@ class StageMap {
 public:
   StageMap(mlir::func::FuncOp step, const plan::Schedule &schedule, const Mesh &mesh, std::string axis);
 
-  /// Names of a rank's phases: "prologue" first, then forward phases, then backward ones,
-  /// so that a phase reads what phases before it made of the same micro-batch.
+  /// Names of a rank's phases: "prologue" first, then forward phases, then backward ones, then those of an evaluation,
+  /// if the step has one, so that a phase reads what phases before it made of the same micro-batch.
   llvm::ArrayRef<std::string> phasesOf(int64_t rank) const { return phases[rank]; }
   /// Nothing for the update and the return.
   std::optional<PhasePlace> placeOf(mlir::Operation *op) const;
   llvm::ArrayRef<StageEdge> edges() const { return allEdges; }
-  /// The step of a rank, without prologue and update.
+  /// The index of a rank's first phase of an evaluation; the number of its phases if there is none.
+  int64_t firstEvaluationOf(int64_t rank) const;
+  /// The actions of a rank, from the prologue to the update, then those of an evaluation: forward passes in the order
+  /// of the step's, and the score. Phases that nothing is computed in may be among them.
   llvm::SmallVector<PhaseRun> runsOf(mlir::MLIRContext *context, int64_t rank) const;
   /// The ranks, ascending, whose stages read or update `state`.
   llvm::ArrayRef<int64_t> ownersOf(llvm::StringRef state) const;
@@ -51,12 +54,16 @@ public:
 
 private:
   void placeOps(mlir::func::FuncOp step, const Mesh &mesh);
+  void addOwner(mlir::Operation &op, int64_t rank);
   void findEdges(mlir::func::FuncOp step);
   /// A phase of a rank that runs for each micro-batch before the others of `among`, or the first of them.
   int64_t firstOf(int64_t rank, const std::set<int64_t> &among) const;
   /// The index among the phases of its rank.
   int64_t phaseOf(int64_t stage, plan::Work work) const;
+  int64_t evaluationOf(int64_t stage) const;
   std::string phaseName(int64_t stage, plan::Work work) const;
+  /// `name`, followed by the number of the stage if its rank has several.
+  std::string nameIn(int64_t stage, llvm::StringRef name) const;
 
   /// Facts of the schedule about a stage, looked up for every op.
   struct StageRow {

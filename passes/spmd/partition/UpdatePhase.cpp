@@ -132,9 +132,15 @@ static GradScaleOp emitUnscale(OpBuilder &builder, const UpdateDescription &step
   return scale;
 }
 
-void emitLossReport(OpBuilder &builder, const UpdateDescription &step) {
+void emitScore(OpBuilder &builder, const UpdateDescription &step, Value prediction, const Axes &partial) {
   auto [sum, count] = emitLoss(builder, step);
-  ReportOp::create(builder, step.loc, sum, count, Value());
+  Value whole;
+  // The view leaves padded classes out.
+  if (prediction)
+    whole = view(builder, step.loc, Buckets::kScalars, Buckets::kPrediction,
+                 cast<ShapedType>(prediction.getType()).getShape(), builder.getF32Type());
+  ReportOp::create(builder, step.loc, sum, count, Value(),
+                   prediction ? allReduce(builder, step.loc, whole, partial) : Value());
 }
 
 void emitUpdate(OpBuilder &builder, const UpdateDescription &step, const Buckets &buckets, const Mesh &mesh) {
@@ -161,7 +167,7 @@ void emitUpdate(OpBuilder &builder, const UpdateDescription &step, const Buckets
         GatherBucketOp::create(builder, loc, bucket->copy ? bucket->copy : bucket->values, flat);
     }
   }
-  ReportOp::create(builder, loc, sum, count, norm);
+  ReportOp::create(builder, loc, sum, count, norm, Value());
 }
 
 } // namespace dtcc::spmd

@@ -34,8 +34,9 @@ struct UpdateDescription {
 /// norm are over all stages, a parameter with several owners counted by the first.
 void emitUpdate(mlir::OpBuilder &builder, const UpdateDescription &step, const Buckets &buckets, const Mesh &mesh);
 
-/// Builds the end of an evaluation: loss and count reduced as in a step, and nothing else.
-void emitLossReport(mlir::OpBuilder &builder, const UpdateDescription &step);
+/// Builds the end of an evaluation: loss and count reduced as in a step, and its prediction, which is partial over the
+/// axes `partial`; null without one.
+void emitScore(mlir::OpBuilder &builder, const UpdateDescription &step, mlir::Value prediction, const Axes &partial);
 
 } // namespace dtcc::spmd
 

@@ -4,7 +4,8 @@
 
     evaluation.py data NAME              writes data/ and eval/, a .npy for each input
     evaluation.py check NAME WEIGHTS METRICS
-                                         the last eval_loss in METRICS must be that of module.eval() with WEIGHTS
+                                         the last eval_loss in METRICS must be that of module.eval() with WEIGHTS, and so
+                                         must eval_accuracy, if the model has classes
 """
 import json
 import os
@@ -58,7 +59,7 @@ def samples(name, inputs):
     return made
 
 
-def losses(module, inputs):
+def losses(module, inputs, hits):
     for first in range(0, SAMPLES["eval"], BATCH):
         batch = {key: value[first:first + BATCH].double() if value.is_floating_point() else value[first:first + BATCH]
                  for key, value in inputs.items()}
@@ -66,7 +67,9 @@ def losses(module, inputs):
         if hasattr(module, "config"):
             yield module(**batch, labels=labels).loss.item()
         else:
-            yield F.cross_entropy(module(**batch), labels).item()
+            logits = module(**batch)
+            hits.append((logits.argmax(-1) == labels).double().mean().item())
+            yield F.cross_entropy(logits, labels).item()
 
 
 def main():
@@ -83,11 +86,17 @@ def main():
     assert not extra and all(key.endswith(("num_batches_tracked", "lm_head.weight")) for key in missing), (missing, extra)
     rows = [json.loads(line) for line in open(sys.argv[4])]
     found = [row["eval_loss"] for row in rows if "eval_loss" in row]
-    data = samples("eval", inputs)
+    data, hits = samples("eval", inputs), []
     with torch.no_grad():
-        wanted, training = (numpy.mean(list(losses(module.double().train(train), data))) for train in (False, True))
+        wanted = numpy.mean(list(losses(module.double().eval(), data, hits)))
+        training = numpy.mean(list(losses(module.double().train(), data, [])))
     print(f"evaluations {len(found)}, relative difference {abs(found[-1] - wanted) / wanted:.1e}")
     assert abs(found[-1] - wanted) <= 1e-6 * wanted, (found, wanted)
+    accuracies = [row["eval_accuracy"] for row in rows if "eval_accuracy" in row]
+    assert len(accuracies) == (len(found) if hits else 0), rows
+    if hits:
+        print(f"accuracy {accuracies[-1]:.4f}")
+        assert accuracies[-1] == numpy.mean(hits) and 0 < accuracies[-1] < 1, (accuracies, hits)
     # The test would see nothing if both forms had one loss.
     assert abs(training - wanted) > 1e-3 * wanted, (training, wanted)
 

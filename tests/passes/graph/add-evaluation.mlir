@@ -28,7 +28,7 @@ func.func @loss(%x: tensor<8x4xf32>, %labels: tensor<8xi64>) -> (tensor<f32>, te
 }
 
 // CHECK-LABEL: func.func @step
-// CHECK-SAME: -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>)
+// CHECK-SAME: -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>)
 // CHECK: %[[SUM:.*]], %[[COUNT:.*]], %{{.*}} = graph.cross_entropy {{.*}}phase = "F"
 // CHECK: %[[NORM:.*]] = graph.update
 // CHECK-NOT: phase = "F"
@@ -41,4 +41,13 @@ func.func @loss(%x: tensor<8x4xf32>, %labels: tensor<8xi64>) -> (tensor<f32>, te
 // CHECK: graph.sub %[[H]], %[[SPREAD]] {{.*}}origin_factors = array<i64: 0, 1>, phase = "E"
 // CHECK: graph.batch_norm {{.*}}phase = "E"
 // CHECK: %[[EVALUATED:.*]], %[[LABELS:.*]], %{{.*}} = graph.cross_entropy {{.*}}phase = "E"
-// CHECK: return %[[SUM]], %[[COUNT]], %[[NORM]], %[[EVALUATED]], %[[LABELS]]
+// How many labels name the class of the largest logit.
+// CHECK: %[[LARGEST:.*]] = graph.reduce max {{.*}} [1] {{.*}}phase = "E"
+// CHECK: %[[SPREADMAX:.*]] = graph.broadcast %[[LARGEST]]
+// CHECK: %[[IS:.*]] = graph.compare eq %{{.*}}, %[[SPREADMAX]]
+// CHECK: %[[CLASS:.*]] = graph.iota {{.*}}dim = 1
+// CHECK: %[[NAMED:.*]] = graph.compare eq %[[CLASS]]
+// CHECK: %[[HIT:.*]] = graph.and %[[IS]], %[[NAMED]] {{.*}}origin_factors = array<i64: 0, 1>, phase = "E"
+// CHECK: %[[ONES:.*]] = graph.select %[[HIT]]
+// CHECK: %[[HITS:.*]] = graph.reduce sum %[[ONES]] [0, 1]
+// CHECK: return %[[SUM]], %[[COUNT]], %[[NORM]], %[[EVALUATED]], %[[LABELS]], %[[HITS]]
