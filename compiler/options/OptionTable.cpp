@@ -8,6 +8,8 @@
 #include "compiler/console/ErrorStream.h"
 #include "compiler/options/Options.h"
 #include "planner/parallelism/Schedules.h"
+#include "runtime/abi/ConfigFile.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
 #include <functional>
 
@@ -104,6 +106,7 @@ const std::vector<Group> &table() {
           text("plan", "FILE.json", &Options::plan, "a plan, or a part of one")}},
         {"Output",
          {text("o", "PROGRAM", &Options::output, "where to write; default: the model's name"),
+          text("config", "FILE.toml", &Options::config, "options in a file, as zero = 1; the command line's win"),
           text("emit", "program|graph|..", &Options::emit, "or plan, spmd, exec, llvm, ptx, onnx",
                "program|plan|graph|spmd|exec|llvm|ptx|onnx"),
           text("mcpu", "native|NAME", &Options::cpu, "processor to generate for; native: this one"),
@@ -150,6 +153,8 @@ LogicalResult usage(const Twine &message) {
 }
 
 LogicalResult set(const Row &row, StringRef value, Options &options) {
+  if (row.name == "emit" && value == "dist") // an old spelling of the level
+    value = "spmd";
   auto wrong = [&](StringRef wanted) { return usage("--" + row.name + " must be " + wanted + ", got: " + value); };
   SmallVector<StringRef> choices;
   row.choices.split(choices, '|', -1, /*KeepEmpty=*/false);
@@ -183,7 +188,39 @@ static LogicalResult refuseLater(const Options &options) {
   return success();
 }
 
+/// Sets the options of a file, but for those that the command line has.
+static LogicalResult readFile(StringRef path, const llvm::StringSet<> &typed, Options &options) {
+  std::string error;
+  std::optional<std::vector<ConfigOption>> file = readConfig(path.str(), error);
+  if (!file)
+    return usage(error);
+  for (const ConfigOption &each : *file) {
+    const Row *row = find(each.name);
+    if (each.name == "config" || each.name == "help" || each.name == "version")
+      return usage(each.place + "'" + each.name + "' is for the command line alone");
+    if (!row) {
+      StringRef guess = nearest(each.name);
+      return usage(each.place + "unknown option '" + each.name + "'" +
+                   (guess.empty() ? "" : "; did you mean '" + guess.str() + "'?"));
+    }
+    if (bool(row->flag) != each.isFlag)
+      return usage(each.place + "'" + each.name + "' must be " +
+                   (row->flag ? "true or false" : "a value, not true or false"));
+    if (!row->list && each.values.size() > 1)
+      return usage(each.place + "'" + each.name + "' takes one value, got a list");
+    if (typed.contains(each.name))
+      continue;
+    if (row->flag)
+      options.*row->flag = each.flag;
+    for (const std::string &value : each.values)
+      if (failed(set(*row, value, options)))
+        return failure();
+  }
+  return success();
+}
+
 LogicalResult dtcc::parseOptions(int argc, const char *const *argv, Options &options) {
+  llvm::StringSet<> typed;
   for (int i = 1; i < argc; ++i) {
     StringRef argument(argv[i]);
     if (!argument.starts_with("-") || argument == "-") {
@@ -205,6 +242,7 @@ LogicalResult dtcc::parseOptions(int argc, const char *const *argv, Options &opt
       StringRef guess = nearest(name);
       return usage("unknown option " + argument + (guess.empty() ? "" : "; did you mean --" + guess.str() + "?"));
     }
+    typed.insert(name);
     if (row->flag) {
       if (given)
         return usage("--" + name + " takes no value");
@@ -216,13 +254,13 @@ LogicalResult dtcc::parseOptions(int argc, const char *const *argv, Options &opt
         return usage("--" + name + " must have a value: --" + name + "=" + row->value);
       value = argv[i];
     }
-    if (name == "emit" && value == "dist") // an old spelling of the level
-      value = "spmd";
     if (failed(set(*row, value, options)))
       return failure();
   }
   if (options.help || options.version)
     return success();
+  if (!options.config.empty() && failed(readFile(options.config, typed, options)))
+    return failure();
   if (options.input.empty())
     return usage("a model must be given: dtcc MODEL.onnx");
   if (failed(refuseLater(options)))

@@ -22,6 +22,8 @@ namespace dtcc {
 
 struct Options {
   std::string input, output;
+  /// The file of --config. Its options are among the others.
+  std::string config;
   std::string emit = "program";
 
   // The model.

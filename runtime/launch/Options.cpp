@@ -8,6 +8,8 @@
 #include "runtime/launch/Options.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/launch/arguments/Arguments.h"
+#include "runtime/launch/arguments/NearestOption.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -17,23 +19,6 @@
 
 namespace dtcc::rt {
 namespace {
-
-/// Number of single-character edits between two words.
-size_t editDistance(const std::string &a, const std::string &b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j)
-    row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row[b.size()];
-}
 
 /// A number that is one from its first character to its last, and at least `least`.
 template <typename Number> CLI::Validator atLeast(Number least) {
@@ -49,25 +34,13 @@ template <typename Number> CLI::Validator atLeast(Number least) {
 }
 
 /// "unknown option --stepz; did you mean --steps?" for the first unknown option among the arguments.
-std::string suggestion(const CLI::App &app, int argc, char **argv) {
-  for (int i = 1; i < argc; ++i) {
-    std::string word = argv[i];
+std::string suggestion(const CLI::App &app, const std::vector<std::string> &arguments) {
+  for (std::string word : arguments) {
     word.resize(std::min(word.find('='), word.size()));
-    if (word.rfind("--", 0) != 0)
+    if (word.rfind("--", 0) != 0 || app.get_option_no_throw(word))
       continue;
-    std::string best;
-    size_t distance = 4;
-    bool known = false;
-    for (const CLI::Option *option : app.get_options()) {
-      std::string name = option->get_name();
-      known |= name == word;
-      if (editDistance(name, word) < distance) {
-        distance = editDistance(name, word);
-        best = name;
-      }
-    }
-    if (!known)
-      return "unknown option " + word + (best.empty() ? std::string() : "; did you mean " + best + "?");
+    std::string best = nearestOption(app, word);
+    return "unknown option " + word + (best.empty() ? std::string() : "; did you mean " + best + "?");
   }
   return "";
 }
@@ -124,6 +97,8 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
                std::to_string(image.mesh().ranks()) + " rank" + (image.mesh().ranks() == 1 ? "" : "s") +
                ". Compiled by dtcc.");
   app.get_formatter()->column_width(34);
+  std::string config; // Arguments reads it
+  app.add_option("--config", config, "Options in a file of TOML, as steps = 100; the command line's win");
   std::string data = "Data";
   app.add_option("--data", options.data.data, "Folder of .npy files named like the inputs, or NAME=FILE (repeatable)")
       ->expected(1)
@@ -263,8 +238,11 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
                     ->group(hosts);
   rank->needs(ranks);
   app.add_option("--token-file", options.tokenFile, "File of a secret that all ranks of the run have")->group(hosts);
+  Arguments arguments(app, argc, argv);
+  options.record = arguments.configText();
   try {
-    app.parse(argc, argv);
+    app.name(argv[0]);
+    app.parse(std::vector<std::string>(arguments.words().rbegin(), arguments.words().rend()));
     if (options.rank >= 0 && options.rank >= options.ranks)
       failWith(Status::Usage, "--rank must be less than --ranks=", options.ranks, ", got: ", options.rank);
     options.hasSeed = app.count("--seed") > 0;
@@ -289,7 +267,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
     std::cout << app.help();
     status = 0;
   } catch (const CLI::ParseError &error) {
-    std::string text = suggestion(app, argc, argv);
+    std::string text = suggestion(app, arguments.words());
     if (std::vector<std::string> extras = app.remaining(); text.empty() && !extras.empty())
       text = "every argument must be an option, got: " + extras.front();
     std::cerr << "error: " << (text.empty() ? error.what() : text) << " (--help lists the options)\n";

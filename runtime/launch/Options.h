@@ -42,6 +42,7 @@ struct Options {
   int64_t epochs = 0; /* 0: one, if `steps` is 0 */
   LearningRate rate;
   std::string metrics;
+  std::string record; /* the options that were given, as a file of --config */
   SaveOptions save;
   std::string weights; /* empty: what the compiler was told, or the file beside the program */
   std::string checkpoint;

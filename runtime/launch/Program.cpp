@@ -206,6 +206,16 @@ Start startOf(const Launch &launch, const Image &image, const Options &options, 
   return start;
 }
 
+/// Writes the options that the run had beside its metrics, as a file that --config takes. A pipe has nothing beside it.
+void writeOptions(const Options &options, const Image &image) {
+  std::error_code error;
+  if (options.metrics.empty() || (fs::exists(options.metrics, error) && !fs::is_regular_file(options.metrics, error)))
+    return;
+  writeWhole(options.metrics + ".toml", "# Options of a run of " +
+                                            printable(std::string(image.string(image.header().model))) +
+                                            ": PROGRAM --config=FILE repeats it.\n" + options.record);
+}
+
 /// Steps of so many passes over the data.
 int64_t stepsOf(const Batches &batches, int64_t epochs) {
   if (batches.stepsPerEpoch() == INT64_MAX)
@@ -259,6 +269,8 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
       for (const std::vector<std::string> &notes : {batches.notes(), weights->notes()})
         for (const std::string &note : notes)
           std::cerr << "note: " << printable(note) << std::endl;
+    if (launch.process == 0)
+      writeOptions(options, image);
     if (world)
       checkAgreement(*world, termsOf(start.begin));
   };

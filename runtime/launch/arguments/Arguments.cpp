@@ -1,0 +1,127 @@
+//===- Arguments.cpp - What is typed before a program runs ---- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/launch/arguments/Arguments.h"
+
+#include "runtime/abi/ConfigFile.h"
+#include "runtime/core/Error.h"
+#include "runtime/launch/arguments/NearestOption.h"
+
+#include <set>
+#include <sstream>
+
+namespace dtcc::rt {
+
+static bool isFlag(const CLI::Option &option) { return option.get_expected_max() == 0; }
+
+Arguments::Given *Arguments::find(const std::string &name) {
+  for (Given &each : given)
+    if (each.name == name)
+      return &each;
+  return nullptr;
+}
+
+void Arguments::add(const std::string &name, const std::string *value) {
+  Given *known = find(name);
+  if (!known)
+    known = &given.emplace_back(Given{name, {}});
+  if (value)
+    known->values.push_back(*value);
+}
+
+Arguments::Arguments(const CLI::App &app, int argc, char **argv) {
+  std::string file;
+  std::vector<std::string> typed(argv + 1, argv + argc);
+  for (size_t i = 0; i < typed.size(); ++i) {
+    if (typed[i].rfind("--", 0) != 0)
+      continue; // CLI11 refuses it
+    size_t equals = typed[i].find('=');
+    std::string name = typed[i].substr(2, equals == std::string::npos ? equals : equals - 2), value;
+    const CLI::Option *option = app.get_option_no_throw("--" + name);
+    bool hasValue = option && !isFlag(*option);
+    if (hasValue && equals != std::string::npos)
+      value = typed[i].substr(equals + 1);
+    else if (hasValue && i + 1 < typed.size())
+      value = typed[++i];
+    if (name == "config")
+      file = value;
+    add(name, hasValue ? &value : nullptr);
+  }
+  if (find("config"))
+    addFile(app, file);
+  all.insert(all.end(), typed.begin(), typed.end());
+}
+
+void Arguments::addFile(const CLI::App &app, const std::string &path) {
+  std::string error;
+  std::optional<std::vector<ConfigOption>> options = readConfig(path, error);
+  if (!options)
+    failWith(Status::Usage, error);
+  for (const ConfigOption &each : *options) {
+    const CLI::Option *option = app.get_option_no_throw("--" + each.name);
+    if (each.name == "config" || each.name == "help")
+      failWith(Status::Usage, each.place, "'", each.name, "' is for the command line alone");
+    if (!option) {
+      std::string best = nearestOption(app, "--" + each.name);
+      failWith(Status::Usage, each.place, "unknown option '", each.name, "'",
+               best.empty() ? std::string() : "; did you mean '" + best.substr(2) + "'?");
+    }
+    if (isFlag(*option) != each.isFlag)
+      failWith(Status::Usage, each.place, "'", each.name, "' must be ",
+               isFlag(*option) ? "true or false" : "a value, not true or false");
+    // An option of the command line wins, and an empty list is as none.
+    if (find(each.name) || (each.isFlag ? !each.flag : each.values.empty()))
+      continue;
+    if (each.isFlag)
+      all.push_back("--" + each.name);
+    for (const std::string &value : each.values)
+      all.push_back("--" + each.name + "=" + value);
+    given.push_back(Given{each.name, each.values});
+  }
+}
+
+/// A number where reading it back gives the same letters, else text.
+template <typename Number> static bool isPlain(const std::string &text, Number &number) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  char digits[32];
+  return error == std::errc() && end == text.data() + text.size() &&
+         text == std::string(digits, std::to_chars(digits, digits + sizeof(digits), number).ptr);
+}
+
+static void append(toml::array &list, const std::string &value) {
+  int64_t whole = 0;
+  double real = 0;
+  if (isPlain(value, whole))
+    list.push_back(whole);
+  else if (isPlain(value, real) && value.find('.') != std::string::npos)
+    list.push_back(real);
+  else
+    list.push_back(value);
+}
+
+std::string Arguments::configText() const {
+  static const std::set<std::string> ofThisProcess{"config", "help", "rendezvous", "rank", "ranks"};
+  std::ostringstream out;
+  for (const Given &each : given) {
+    if (ofThisProcess.count(each.name))
+      continue;
+    toml::array list;
+    for (const std::string &value : each.values)
+      append(list, value);
+    toml::table row;
+    if (each.values.empty())
+      row.insert(each.name, true);
+    else if (list.size() == 1)
+      row.insert(each.name, list[0]);
+    else
+      row.insert(each.name, list);
+    out << row << "\n";
+  }
+  return out.str();
+}
+
+} // namespace dtcc::rt

@@ -1,0 +1,48 @@
+//===- Arguments.h - What is typed before a program runs ------ -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The words of a command line, with the options of --config=FILE in front. An option of the command line replaces the
+// file's, all of its values included. Made once all options are declared, and before CLI11 reads the words.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_LAUNCH_ARGUMENTS_ARGUMENTS_H
+#define DTCC_RUNTIME_LAUNCH_ARGUMENTS_ARGUMENTS_H
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace dtcc::rt {
+
+class Arguments {
+public:
+  /// Throws an Error of wrong usage for a file that cannot be read or names an unknown option.
+  Arguments(const CLI::App &app, int argc, char **argv);
+
+  const std::vector<std::string> &words() const { return all; }
+
+  /// The options as a file for --config, in the order in which they were given. Without those that say which process
+  /// this is, and without --config itself.
+  std::string configText() const;
+
+private:
+  struct Given {
+    std::string name;                /* without dashes */
+    std::vector<std::string> values; /* none: a flag */
+  };
+  Given *find(const std::string &name);
+  void add(const std::string &name, const std::string *value);
+  void addFile(const CLI::App &app, const std::string &path);
+
+  std::vector<std::string> all;
+  std::vector<Given> given;
+};
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_LAUNCH_ARGUMENTS_ARGUMENTS_H
