@@ -61,6 +61,10 @@ try:
 except ImportError:
     refused(ImportError, run.frame, "pandas")
 
+# Words before the program.
+run = program.run(tokens="corpus.bin:u16", steps=1, progress=False, launcher=["env", "-u", "HOME"])
+assert [row["step"] for row in run.metrics] == [1]
+
 # A program that was compiled before, and one that goes with its object.
 kept = dtcc.compile(MODEL, output="kept", bind="batch=2,seq=8", cluster="cpu:1")
 assert dtcc.Program("kept").run(tokens="corpus.bin:u16", steps=1, progress=False, save=False).weights is None
