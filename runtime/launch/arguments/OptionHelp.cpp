@@ -14,7 +14,8 @@
 namespace dtcc::rt {
 namespace {
 
-/// What CLI11 has no place for. A value with '|' between lower-case words is a list of all legal words.
+/// What CLI11 has no place for. A value with '|' between lower-case words is a list of all legal words. A row of an
+/// option that a program lacks has no effect.
 struct Details {
   std::string_view name, value, example;
 };
@@ -30,6 +31,11 @@ constexpr Details details[] = {
     {"eval-every", "N", "100"},
     {"eval-steps", "N", "20"},
     {"save-best", "PATH", "best/"},
+    {"generate", "N", "100"},
+    {"prompt-tokens", "ID,..", "464,2068"},
+    {"temperature", "X", "0.8"},
+    {"top-k", "N", "40"},
+    {"stop-token", "ID", "50256"},
     {"steps", "N", "1000"},
     {"epochs", "N", "2"},
     {"lr", "X", "3e-4"},
@@ -38,6 +44,7 @@ constexpr Details details[] = {
     {"seed", "N", "1"},
     {"weights", "FOLDER|FILE", "Llama/"},
     {"on-nonfinite", "stop|skip|rollback", "skip"},
+    {"max-grad-norm-ratio", "X", "10"},
     {"metrics", "FILE", "run.jsonl"},
     {"save", "PATH", "trained/"},
     {"save-type", "model|f32|bf16|f16", "bf16"},

@@ -13,7 +13,10 @@ WITH = {"loss-scale": ["--precision=fp16"], "rank": ["--ranks=4", "--rendezvous=
         "eval-fraction": ["--tokens=a.npy"], "eval-every": ["--eval-tokens=a.npy"], "eval-steps": ["--eval-tokens=a.npy"],
         "eval-only": ["--eval-tokens=a.npy"], "save-best": ["--eval-tokens=a.npy"], "keep": ["--checkpoint=c"],
         "keep-every": ["--checkpoint=c", "--keep=2"], "checkpoint-every": ["--checkpoint=c"], "resume": ["--checkpoint=c"],
-        "resume-anyway": ["--checkpoint=c"], "save-type": ["--save=a"], "shard-size": ["--save=a/"]}
+        "generate": ["--prompt-tokens=1"], "prompt-tokens": ["--generate=1"],
+        "temperature": ["--generate=1", "--prompt-tokens=1"], "stop-token": ["--generate=1", "--prompt-tokens=1"],
+        "top-k": ["--generate=1", "--prompt-tokens=1", "--temperature=1"], "resume-anyway": ["--checkpoint=c"],
+        "save-type": ["--save=a"], "shard-size": ["--save=a/"]}
 # Read before anything else, or not of programs for processors.
 NOT = {"help", "version", "config", "cuda-graph", "attention", "tune", "profile"}
 
