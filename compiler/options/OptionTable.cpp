@@ -9,6 +9,7 @@
 #include "compiler/options/Options.h"
 #include "planner/parallelism/Schedules.h"
 #include "runtime/abi/ConfigFile.h"
+#include "runtime/abi/OptionRow.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
 #include <functional>
@@ -17,9 +18,9 @@ using namespace mlir;
 using namespace dtcc;
 
 namespace {
-/// One option: the field of Options that it sets, and its line of --help.
+/// One option: the field of Options that it sets, and what --help and the pages say of it.
 struct Row {
-  StringRef name, value, help;
+  StringRef name, value, help, initial, example;
   std::string Options::*text = nullptr;
   std::vector<std::string> Options::*list = nullptr;
   int64_t Options::*integer = nullptr;
@@ -33,97 +34,105 @@ struct Group {
   std::vector<Row> rows;
 };
 
-Row text(StringRef name, StringRef value, std::string Options::*where, StringRef help, StringRef choices = "") {
-  Row row{name, value, help};
+Row text(StringRef name, StringRef value, std::string Options::*where, StringRef help, StringRef initial,
+         StringRef example) {
+  Row row{name, value, help, initial, example};
   row.text = where;
+  return row;
+}
+/// The value is one of some words: all of them, as they are shown unless `shown` shortens the list.
+Row word(StringRef name, StringRef choices, std::string Options::*where, StringRef help, StringRef initial,
+         StringRef example, StringRef shown = "") {
+  Row row = text(name, shown.empty() ? choices : shown, where, help, initial, example);
   row.choices = choices;
   return row;
 }
-Row list(StringRef name, StringRef value, std::vector<std::string> Options::*where, StringRef help) {
-  Row row{name, value, help};
+Row list(StringRef name, StringRef value, std::vector<std::string> Options::*where, StringRef help, StringRef initial,
+         StringRef example) {
+  Row row{name, value, help, initial, example};
   row.list = where;
   return row;
 }
-Row integer(StringRef name, int64_t Options::*where, StringRef help) {
-  Row row{name, "N", help};
+Row integer(StringRef name, int64_t Options::*where, StringRef help, StringRef initial, StringRef example) {
+  Row row{name, "N", help, initial, example};
   row.integer = where;
   return row;
 }
+Row real(StringRef name, double Options::*where, StringRef help, StringRef initial, StringRef example) {
+  Row row{name, "X", help, initial, example};
+  row.real = where;
+  return row;
+}
 Row flag(StringRef name, bool Options::*where, StringRef help) {
-  Row row{name, "", help};
+  Row row{name, "", help, "", ""};
   row.flag = where;
   return row;
 }
 
 const std::vector<Group> &table() {
-  static const std::vector<Group> groups = [] {
-    Row clip{"clip", "X", "clip by the global norm of the gradients"};
-    clip.real = &Options::clip;
-    Row lossScale{"loss-scale", "X", "initial loss scale of fp16; default: 65536"};
-    lossScale.real = &Options::lossScale;
-    static const std::string schedules = cost::scheduleNames() + ", or a file";
-    return std::vector<Group>{
-        {"The model",
-         {text("bind", "batch=8,seq=128", &Options::bind, "values of symbolic dimensions"),
-          text("loss", "KIND:key=value,..", &Options::loss, "attach a loss: cross_entropy, mse, bce, l1"),
-          text("loss-output", "NAME", &Options::lossOutput, "which output is the loss"),
-          list("trainable", "GLOB", &Options::trainable, "parameters that train"),
-          list("freeze", "GLOB", &Options::freeze, "parameters that do not train"),
-          list("tie", "A=B", &Options::tie, "train two parameters as one"),
-          text("train-mode", "force|as-is", &Options::trainMode, "switch norms and dropout to training, or not",
-               "force|as-is"),
-          text("batch-norm", "global|rank", &Options::batchNorm, "statistics of the whole batch, or of each rank",
-               "global|rank"),
-          text("weights", "FOLDER|FILE", &Options::weights, "start from .safetensors, which the program reads"),
-          text("init", "model|random", &Options::init, "start values: the model's, or random", "model|random"),
-          text("external-root", "DIR", &Options::externalRoot, "another folder that may hold external data")}},
-        {"Training",
-         {text("optimizer", "KIND:key=value,..", &Options::optimizer, "adamw, adam, sgd, adagrad, lion"), clip,
-          list("decay", "GLOB", &Options::decay, "parameters with weight decay"),
-          list("no-decay", "GLOB", &Options::noDecay, "parameters without weight decay"),
-          text("precision", "f32|bf16|fp16", &Options::precision, "type of products; f32 on cores, bf16 on GPUs",
-               "f32|bf16|fp16"),
-          lossScale}},
-        {"The plan: options that are not given are searched",
-         {text("cluster", "cpu:4|8xh100|FILE", &Options::cluster, "the machines; cpu: this one"),
-          text("mesh", "dp=2,tp=2,..", &Options::mesh, "dp, tp, cp, ep, pp; dp=2x4: ZeRO in 2 groups of 4"),
-          text("sequence-parallel", "on|off", &Options::sequenceParallel, "split positions over tp between products",
-               "on|off"),
-          text("cp-attention", "gather|..|auto", &Options::cpAttention,
-               "attention over cp: gather, alltoall, ring, auto", "gather|alltoall|ring|auto"),
-          text("cp-order", "zigzag|contiguous|auto", &Options::cpOrder, "order of positions over ranks of cp",
-               "zigzag|contiguous|auto"),
-          text("moe-dispatch", "gather|alltoall|auto", &Options::moeDispatch, "how tokens reach experts over ep",
-               "gather|alltoall|auto"),
-          integer("zero", &Options::zero, "ZeRO stage, 0 to 3"),
-          integer("microbatches", &Options::microbatches, "micro-batches of a step"),
-          text("schedule", "NAME|FILE.csv", &Options::schedule, schedules),
-          text("recompute", "none|..|auto", &Options::recompute, "none, selective, full; auto: as little as fits",
-               "none|selective|full|auto"),
-          text("offload", "none|..", &Options::offload, "to host memory of GPUs: optimizer, activations, all",
-               "none|optimizer|activations|all"),
-          list("pin", "GLOB=LAYOUT", &Options::pin, "fix the layout of a parameter or node: wte=[{tp},{}]"),
-          text("plan", "FILE.json", &Options::plan, "a plan, or a part of one")}},
-        {"Output",
-         {text("o", "PROGRAM", &Options::output, "where to write; default: the model's name"),
-          text("config", "FILE.toml", &Options::config, "options in a file, as zero = 1; the command line's win"),
-          text("emit", "program|graph|..", &Options::emit, "or plan, spmd, exec, llvm, ptx, onnx",
-               "program|plan|graph|spmd|exec|llvm|ptx|onnx"),
-          text("mcpu", "native|NAME", &Options::cpu, "processor to generate for; native: this one"),
-          text("target", "cpu|cuda", &Options::target, "processors or GPUs; default: as in --cluster", "cpu|cuda"),
-          text("gpu-arch", "sm_90,..", &Options::gpuArch, "GPUs to generate for; default: the cluster's"),
-          flag("tf32", &Options::tf32, "round the factors of f32 products on GPUs"),
-          flag("no-eval", &Options::noEval,
-               "leave the evaluation out of the program (its --eval-tokens, --eval-every)"),
-          flag("verify", &Options::verify, "check the partitioned step by interpreters"),
-          flag("progress", &Options::progress, "print a line for each phase of the compiler"),
-          flag("v", &Options::verbose, "print the decisions of the compiler"),
-          flag("time-passes", &Options::timePasses, "print the time of each pass"),
-          list("print-ir-after", "PASS", &Options::printIrAfter, "print the module after a pass, as exec-fuse"),
-          list("print-ir-before", "PASS", &Options::printIrBefore, "print the module before a pass"),
-          flag("version", &Options::version, "the version"), flag("help", &Options::help, "this text")}},
-    };
-  }();
+  static const std::string schedules = cost::scheduleNames() + ", or a file";
+  using O = Options;
+  static const std::vector<Group> groups{
+      {"The model",
+       {text("bind", "batch=8,seq=128", &O::bind, "values of symbolic dimensions; batch is the global batch", "",
+             "batch=8,seq=128"),
+        text("loss", "KIND:key=value,..", &O::loss, "attach a loss: cross_entropy, mse, bce, l1", "",
+             "cross_entropy:logits=logits,labels=labels"),
+        text("loss-output", "NAME", &O::lossOutput, "which output is the loss", "the only scalar", "loss"),
+        list("trainable", "GLOB", &O::trainable, "parameters that train", "all that the loss reaches", "head.*"),
+        list("freeze", "GLOB", &O::freeze, "parameters that do not train", "", "embed.*"),
+        list("tie", "A=B", &O::tie, "train two parameters as one", "", "wte.weight=lm_head.weight"),
+        word("train-mode", "force|as-is", &O::trainMode, "switch norms and dropout to training, or not", "force",
+             "as-is"),
+        word("batch-norm", "global|rank", &O::batchNorm, "statistics of the whole batch, or of each rank", "global",
+             "rank"),
+        text("weights", "FOLDER|FILE", &O::weights, "start from .safetensors, which the program reads", "", "Llama/"),
+        word("init", "model|random", &O::init, "start values", "model, if it has weights", "random"),
+        text("external-root", "DIR", &O::externalRoot, "another folder that may hold external data", "", "weights")}},
+      {"Training",
+       {text("optimizer", "KIND:key=value,..", &O::optimizer, "adamw, adam, sgd, adagrad, lion",
+             "the model's, or adamw", "adamw:lr=3e-4,weight_decay=0.1"),
+        real("clip", &O::clip, "clip by the global norm of the gradients", "the model's", "1.0"),
+        list("decay", "GLOB", &O::decay, "parameters with weight decay", "all", "*.weight"),
+        list("no-decay", "GLOB", &O::noDecay, "parameters without weight decay", "", "*bias"),
+        word("precision", "f32|bf16|fp16", &O::precision, "type of products", "f32 on cores, bf16 on GPUs", "bf16"),
+        real("loss-scale", &O::lossScale, "initial loss scale of fp16", "65536", "1024")}},
+      {"The plan: options that are not given are searched",
+       {text("cluster", "cpu:4|8xh100|FILE", &O::cluster, "the machines; cpu: this one", "cpu", "8xh100"),
+        text("mesh", "dp=2,tp=2,..", &O::mesh, "dp, tp, cp, ep, pp; dp=2x4: ZeRO in 2 groups of 4", "", "dp=2,tp=2"),
+        word("sequence-parallel", "on|off", &O::sequenceParallel, "split positions over tp between products", "", "on"),
+        word("cp-attention", "gather|alltoall|ring|auto", &O::cpAttention, "attention over cp", "auto", "ring"),
+        word("cp-order", "zigzag|contiguous|auto", &O::cpOrder, "order of positions over ranks of cp", "auto",
+             "zigzag"),
+        word("moe-dispatch", "gather|alltoall|auto", &O::moeDispatch, "how tokens reach experts over ep", "auto",
+             "alltoall"),
+        integer("zero", &O::zero, "ZeRO stage, 0 to 3", "", "1"),
+        integer("microbatches", &O::microbatches, "micro-batches of a step", "", "8"),
+        text("schedule", "NAME|FILE.csv", &O::schedule, schedules, "", "1f1b"),
+        word("recompute", "none|selective|full|auto", &O::recompute, "none, selective, full; auto: as little as fits",
+             "", "selective", "none|..|auto"),
+        word("offload", "none|optimizer|activations|all", &O::offload,
+             "to host memory of GPUs: optimizer, activations, all", "", "optimizer", "none|.."),
+        list("pin", "GLOB=LAYOUT", &O::pin, "fix the layout of a parameter or node", "", "wte=[{tp},{}]"),
+        text("plan", "FILE.json", &O::plan, "a plan, or a part of one", "", "plan.json")}},
+      {"Output",
+       {text("o", "PROGRAM", &O::output, "where to write", "the model's name", "model"),
+        text("config", "FILE.toml", &O::config, "options in a file, as zero = 1; the command line's win", "",
+             "build.toml"),
+        word("emit", "program|plan|graph|spmd|exec|llvm|ptx|onnx", &O::emit, "or plan, spmd, exec, llvm, ptx, onnx",
+             "program", "plan", "program|graph|.."),
+        text("mcpu", "native|NAME", &O::cpu, "processor to generate for; native: this one", "native", "x86-64-v3"),
+        word("target", "cpu|cuda", &O::target, "processors or GPUs", "as in --cluster", "cuda"),
+        text("gpu-arch", "sm_90,..", &O::gpuArch, "GPUs to generate for", "the cluster's", "sm_80,sm_90"),
+        flag("tf32", &O::tf32, "round the factors of f32 products on GPUs"),
+        flag("no-eval", &O::noEval, "leave the evaluation (--eval-tokens, ..) out of the program"),
+        flag("verify", &O::verify, "check the partitioned step by interpreters"),
+        flag("progress", &O::progress, "print a line for each phase of the compiler"),
+        flag("v", &O::verbose, "print the decisions of the compiler"),
+        flag("time-passes", &O::timePasses, "print the time of each pass"),
+        list("print-ir-after", "PASS", &O::printIrAfter, "print the module after a pass", "", "exec-fuse"),
+        list("print-ir-before", "PASS", &O::printIrBefore, "print the module before a pass", "", "exec-fuse"),
+        flag("version", &O::version, "print the version"), flag("help", &O::help, "print this text")}}};
   return groups;
 }
 
@@ -233,6 +242,10 @@ LogicalResult dtcc::parseOptions(int argc, const char *const *argv, Options &opt
     bool given = argument.contains('=');
     if (name == "h")
       name = "help";
+    if (argument == "--help-table") {
+      options.helpTable = true;
+      return success();
+    }
     if (name.starts_with("mlir-")) {
       options.mlir.push_back("--" + argument.ltrim('-').str());
       continue;
@@ -270,17 +283,19 @@ LogicalResult dtcc::parseOptions(int argc, const char *const *argv, Options &opt
   return success();
 }
 
+static std::vector<OptionRow> optionRows() {
+  std::vector<OptionRow> rows;
+  for (const Group &group : table())
+    for (const Row &row : group.rows)
+      rows.push_back({group.title.str(), row.name.str(), row.value.str(), row.choices.str(), row.help.str(),
+                      row.initial.str(), row.example.str(), row.list != nullptr});
+  return rows;
+}
+
 void dtcc::printHelp(raw_ostream &stream) {
   stream << "dtcc MODEL [options] [-o PROGRAM]\n"
-            "Compiles a model (.onnx, or .mlir text at any level) into a program that trains it.\n";
-  for (const Group &group : table()) {
-    stream << '\n' << group.title << '\n';
-    for (const Row &row : group.rows) {
-      std::string left = (row.name.size() == 1 ? "  -" : "  --") + row.name.str();
-      if (!row.value.empty())
-        left += (row.name == "o" ? " " : "=") + row.value.str();
-      stream << left;
-      stream.indent(left.size() < 32 ? 32 - left.size() : 1) << row.help << '\n';
-    }
-  }
+            "Compiles a model (.onnx, or .mlir text at any level) into a program that trains it.\n"
+         << optionHelp(optionRows());
 }
+
+void dtcc::printHelpTable(raw_ostream &stream) { stream << optionTable(optionRows()); }

@@ -81,6 +81,8 @@ struct Options {
   /// MLIR's own options, as they were written (--mlir-timing).
   std::vector<std::string> mlir;
   bool verify = false, progress = false, verbose = false, timePasses = false, help = false, version = false;
+  /// --help-table was given, for tools/options.
+  bool helpTable = false;
 };
 
 /// Exit statuses of every tool (docs/exit-status.md).
@@ -89,6 +91,9 @@ enum ExitStatus { kDone = 0, kBadInput = 1, kWrongUsage = 2, kInterrupted = 3 };
 /// Fills `options`; on wrong usage prints one message and returns failure.
 mlir::LogicalResult parseOptions(int argc, const char *const *argv, Options &options);
 void printHelp(llvm::raw_ostream &stream);
+
+/// Prints the options as lines of fields between tabs, from which tools/options makes pages.
+void printHelpTable(llvm::raw_ostream &stream);
 
 } // namespace dtcc
 

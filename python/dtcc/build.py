@@ -3,14 +3,13 @@
 """export() and compile()."""
 import os
 import sys
-import warnings
 from pathlib import Path
 from typing import Any, Dict, Mapping, Optional
 
 from . import optimizer as torch_optimizer
 from . import options as words_of
 from . import tools
-from .errors import call
+from .errors import call, pass_on
 from .folder import TemporaryFolder
 from .program import Program
 
@@ -21,7 +20,7 @@ EXPORT = (tools.HERE.parents[1] / "tools" / "export", tools.HERE.parents[1] / "e
 def exporter() -> Any:
     """The package dtcc_export. It imports PyTorch."""
     try:
-        import dtcc_export  # type: ignore[import-not-found]
+        import dtcc_export
     except ModuleNotFoundError as error:
         if error.name != "dtcc_export":
             raise ImportError(f"a module is exported by PyTorch and its exporter, and {error.name} is missing: see "
@@ -94,9 +93,7 @@ def compile(model: Any, example: Any = None, *, cluster: str = "cpu", output: "O
         bind = {**sizes(manifest, named), **parsed(bind)}
     words = words_of.words({"cluster": cluster, "bind": bind or None, "optimizer": optimizer, **options})
     done = call([tools.find("dtcc"), str(file), *words, "-o", str(path)])
-    for line in done.stderr.splitlines():
-        if "warning: " in line:
-            warnings.warn(line.split("warning: ", 1)[1], stacklevel=2)
+    pass_on(done.stderr)
     return Program(path, folder)
 
 

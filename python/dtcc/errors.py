@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The one exception of the package."""
 import subprocess
-from typing import Sequence
+import sys
+import warnings
+from typing import Any, Dict, List, Sequence
 
 
 class DtccError(RuntimeError):
@@ -10,7 +12,10 @@ class DtccError(RuntimeError):
 
     status   the exit status (docs/exit-status.md); 127 if the tool was not found
     command  the words of the command
+    rows     of a run that failed: the metrics that it had written
     """
+
+    rows: List[Dict[str, Any]] = []
 
     def __init__(self, message: str, status: int, command: Sequence[str]) -> None:
         super().__init__(message)
@@ -43,3 +48,12 @@ def call(command: Sequence[str]) -> "subprocess.CompletedProcess[str]":
     done = subprocess.run(list(command), stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
     check(command, done.returncode, done.stderr)
     return done
+
+
+def pass_on(errors: str) -> None:
+    """Shows what a tool that succeeded said of its input: notes as they are, warnings as Python's own."""
+    for line in errors.splitlines():
+        if "warning: " in line:
+            warnings.warn(line.replace("warning: ", "", 1), stacklevel=4)
+        elif "note: " in line:
+            print(line, file=sys.stderr)

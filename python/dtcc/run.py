@@ -3,14 +3,13 @@
 """A run of a program: while it goes on, and what it leaves."""
 import itertools
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence
 
 from . import metrics as lines
 from . import options as words_of
-from .errors import check
+from .errors import DtccError, check, pass_on
 from .folder import TemporaryFolder
 from .progress import Progress
 
@@ -39,7 +38,7 @@ class Run:
 
     def frame(self) -> Any:
         """The metrics as a pandas.DataFrame, one row a step; evaluations are further columns."""
-        import pandas  # type: ignore[import-untyped]
+        import pandas
 
         steps: Dict[int, Dict[str, Any]] = {}
         for row in self.metrics + self.evaluations:
@@ -112,8 +111,11 @@ def start(program: "Program", options: Dict[str, Any], metrics: "Optional[str | 
             shown.close()
         errors.seek(0)
         said = errors.read()
-    check(command, status, said)
-    for line in said.splitlines():
-        if line.startswith(("note: ", "warning: ")):
-            print(line, file=sys.stderr)
-    return Run(lines.read(rows_file) if rows_file.is_file() else [], weights, folder)
+    rows = lines.read(rows_file) if rows_file.is_file() else []
+    try:
+        check(command, status, said)
+    except DtccError as error:
+        error.rows = rows
+        raise
+    pass_on(said)
+    return Run(rows, weights, folder)

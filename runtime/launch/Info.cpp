@@ -135,6 +135,8 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
   const char *schedules[] = {"constant", "linear", "cosine"};
   out << "training batch " << training.batch << ", lr " << training.lr << " " << schedules[training.schedule % 3]
       << ", warm-up " << training.warmup << ", seed " << training.seed << "\n";
+  out << "fixed    plan, batch, sizes of inputs, optimizer, clipping, precision: compile again to change them\n"
+      << "free     data, steps, lr, lr-schedule, warmup, seed, weights, threads: options of this program\n";
   out << codeText(image) << "\n";
   std::set<std::string_view> inputs;
   for (const dtcc_input &input : image.inputs()) {

@@ -10,6 +10,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/launch/arguments/Arguments.h"
 #include "runtime/launch/arguments/NearestOption.h"
+#include "runtime/launch/arguments/OptionHelp.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -151,7 +152,10 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
   CLI::App app("Trains " + std::string(image.string(image.header().model)) + " on " +
                std::to_string(image.mesh().ranks()) + " rank" + (image.mesh().ranks() == 1 ? "" : "s") +
                ". Compiled by dtcc.");
-  app.get_formatter()->column_width(34);
+  setHelp(app);
+  // --help-table, for tools/options, has the options of all devices.
+  const bool isTable = argc == 2 && std::string_view(argv[1]) == "--help-table";
+  const bool hasGpus = image.isForGpus() || isTable, hasCores = !image.isForGpus() || isTable;
   std::string config; // Arguments reads it
   app.add_option("--config", config, "Options in a file of TOML, as steps = 100; the command line's win");
   std::string data = "Data";
@@ -207,23 +211,31 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
   app.add_option("--epochs", options.epochs, "Passes over the data, in place of --steps")
       ->check(atLeast<int64_t>(1))
       ->group(training);
-  app.add_option("--lr", options.rate.base, "Learning rate")->check(atLeast(0.0))->group(training);
+  app.add_option("--lr", options.rate.base, "Learning rate")
+      ->check(atLeast(0.0))
+      ->capture_default_str()
+      ->group(training);
   std::map<std::string, LearningRate::Schedule> schedules{
       {"constant", LearningRate::Constant}, {"linear", LearningRate::Linear}, {"cosine", LearningRate::Cosine}};
-  app.add_option("--lr-schedule", options.rate.schedule, "constant, linear or cosine")
+  const char *compiled = "constant";
+  for (const auto &[name, schedule] : schedules)
+    compiled = schedule == options.rate.schedule ? name.c_str() : compiled;
+  app.add_option("--lr-schedule", options.rate.schedule, "How the rate goes on after warm-up")
+      ->default_str(compiled)
       ->transform(CLI::CheckedTransformer(schedules).description(""))
       ->group(training);
   app.add_option("--warmup", options.rate.warmup, "Steps over which the learning rate rises from 0")
+      ->capture_default_str()
       ->check(atLeast<int64_t>(0))
       ->group(training);
-  app.add_option("--seed", options.seed, "Seed of all random numbers")->group(training);
+  app.add_option("--seed", options.seed, "Seed of all random numbers")->capture_default_str()->group(training);
   app.add_option("--weights", options.weights, "Start from this .safetensors file, or folder of a model and its index")
       ->group(training);
 
   std::map<std::string, OnNonfinite> choices{
       {"stop", OnNonfinite::Stop}, {"skip", OnNonfinite::Skip}, {"rollback", OnNonfinite::Rollback}};
-  app.add_option("--on-nonfinite", options.onNonfinite,
-                 "Where loss or gradient is NaN or infinite: stop (default), skip or rollback")
+  app.add_option("--on-nonfinite", options.onNonfinite, "What happens where loss or gradient is NaN or infinite")
+      ->default_str("stop")
       ->transform(CLI::CheckedTransformer(choices).description(""))
       ->group(training);
 
@@ -238,8 +250,8 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       ->group(output);
   std::map<std::string, SaveType> types{
       {"model", SaveType::Model}, {"f32", SaveType::F32}, {"bf16", SaveType::BF16}, {"f16", SaveType::F16}};
-  app.add_option("--save-type", options.save.type,
-                 "Type of saved floats: model (that of the model's file), f32, bf16 or f16")
+  app.add_option("--save-type", options.save.type, "Type of saved floats; model: that of the model's file")
+      ->default_str("model")
       ->transform(CLI::CheckedTransformer(types).description(""))
       ->group(output);
   app.add_option("--shard-size", options.save.shardBytes, "Largest shard of --save=FOLDER/, in bytes (default: 5GB)")
@@ -269,20 +281,20 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       ->group(machine);
   // GPUs always do.
   app.add_flag("--overlap", options.overlap, "Run collectives on a thread of their own")
-      ->group(image.isForGpus() ? hidden : machine);
+      ->group(hasCores ? machine : hidden);
   std::map<std::string, GraphUse> uses{{"auto", GraphUse::Auto}, {"on", GraphUse::On}, {"off", GraphUse::Off}};
-  if (image.isForGpus())
+  if (hasGpus)
     app.add_option("--cuda-graph", options.graphs, "Launch steps as CUDA graphs: auto (if possible), on, off")
         ->transform(CLI::CheckedTransformer(uses).description(""))
         ->group(machine);
   std::map<std::string, bool> attentions{{"auto", false}, {"own", true}};
-  if (image.isForGpus())
+  if (hasGpus)
     app.add_option("--attention", options.ownAttention, "auto (cuDNN's, if available) or own (equal bits in every run)")
         ->transform(CLI::CheckedTransformer(attentions).description(""))
         ->group(machine);
   app.add_option("--tune", options.tune,
                  "Measure GPUs' matrix products and attention at start, and keep the choices in this file")
-      ->group(image.isForGpus() ? machine : hidden);
+      ->group(hasGpus ? machine : hidden);
   app.add_option("--hang-timeout", options.hangSeconds, "Seconds after which waiting counts as a hang")
       ->check(atLeast<int>(1))
       ->capture_default_str()
@@ -301,6 +313,10 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
                     ->group(hosts);
   rank->needs(ranks);
   app.add_option("--token-file", options.tokenFile, "File of a secret that all ranks of the run have")->group(hosts);
+  if (isTable) {
+    std::cout << optionTable(optionRows(app));
+    return std::nullopt;
+  }
   Arguments arguments(app, argc, argv);
   options.record = arguments.configText();
   try {
@@ -332,6 +348,9 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
     return options;
   } catch (const CLI::CallForHelp &) {
     std::cout << app.help();
+    status = 0;
+  } catch (const CLI::CallForVersion &) {
+    std::cout << app.version() << "\n";
     status = 0;
   } catch (const CLI::ParseError &error) {
     std::string text = suggestion(app, arguments.words());

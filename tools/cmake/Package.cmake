@@ -9,6 +9,16 @@ install(DIRECTORY docs/ DESTINATION share/doc/dtcc)
 install(FILES LICENSE DESTINATION share/doc/dtcc)
 install(DIRECTORY examples/ DESTINATION share/dtcc/examples PATTERN __pycache__ EXCLUDE)
 
+# Completions and man pages, made from the tables that the tools print.
+set(option_pages ${CMAKE_BINARY_DIR}/option-pages)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+add_custom_command(OUTPUT ${option_pages}/share/man/man1/dtcc.1
+  COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/options ${CMAKE_BINARY_DIR} --install ${option_pages}
+  DEPENDS dtcc dtcc-plan dtcc_rt ${CMAKE_SOURCE_DIR}/tools/options
+  COMMENT "Completions and man pages" VERBATIM)
+add_custom_target(dtcc-option-pages ALL DEPENDS ${option_pages}/share/man/man1/dtcc.1)
+install(DIRECTORY ${option_pages}/share/ DESTINATION share OPTIONAL)
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR "the dtcc authors")
 set(CPACK_PACKAGE_CONTACT "the dtcc authors")

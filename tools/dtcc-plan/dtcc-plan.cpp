@@ -195,6 +195,10 @@ int main(int argc, char **argv) {
     llvm::outs() << kHelp;
     return kDone;
   }
+  if (command == "--help-table") {
+    llvm::outs() << helpTable();
+    return kDone;
+  }
   if (command == "--version") {
     printVersion(llvm::outs(), "dtcc-plan");
     return kDone;

@@ -53,6 +53,10 @@ int main(int argc, char **argv) {
   Options options;
   if (failed(parseOptions(argc, argv, options)))
     return kWrongUsage;
+  if (options.helpTable) {
+    printHelpTable(llvm::outs());
+    return kDone;
+  }
   if (options.help || options.version) {
     options.help ? printHelp(llvm::outs()) : printVersion(llvm::outs(), "dtcc");
     return kDone;

@@ -63,7 +63,7 @@ void Arguments::addFile(const CLI::App &app, const std::string &path) {
     failWith(Status::Usage, error);
   for (const ConfigOption &each : *options) {
     const CLI::Option *option = app.get_option_no_throw("--" + each.name);
-    if (each.name == "config" || each.name == "help")
+    if (each.name == "config" || each.name == "help" || each.name == "version")
       failWith(Status::Usage, each.place, "'", each.name, "' is for the command line alone");
     if (!option) {
       std::string best = nearestOption(app, "--" + each.name);

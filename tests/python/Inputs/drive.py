@@ -7,9 +7,10 @@ import os
 import pathlib
 import subprocess
 import sys
+import warnings
 
 import dtcc
-from dtcc import metrics, options, progress
+from dtcc import errors, metrics, options, progress
 
 MODEL = sys.argv[1]
 for name in ("corpus.bin", "more.bin"):
@@ -50,6 +51,20 @@ losses = [row["loss"] for row in metrics.read("by-hand.jsonl") if "loss" in row]
 assert [row["loss"] for row in run.metrics] == losses and losses[-1] < losses[0]
 assert "<th>loss</th>" in run._repr_html_() and f"{losses[0]:.6g}" in run._repr_html_()
 
+# A run that fails gives what it had measured.
+error = refused(dtcc.DtccError, lambda: program.run(tokens="corpus.bin:u16", steps=50, lr=1e30, progress=False), "finite")
+assert error.status == 9 and error.rows[1]["loss"] == losses[0] and 1 < len(error.rows) < 52
+
+# Notes are shown, warnings are Python's.
+said = io.StringIO()
+with contextlib.redirect_stderr(said):
+    program.run(tokens=["corpus.bin:u16", "more.bin:u16"], steps=1, progress=False)
+assert said.getvalue() == "note: --tokens: 4000 tokens in 2 files\n", said.getvalue()
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    errors.pass_on("model.onnx: warning: one\nmemory: 3 MiB\nwarning: two\n")
+assert [str(each.message) for each in caught] == ["model.onnx: one", "two"]
+
 # Several files, an evaluation, a path of one's own.
 run = program.run(tokens=["corpus.bin:u16", "more.bin:u16"], steps=4, eval_fraction=0.3, eval_every=2, progress=False,
                   metrics="mine.jsonl", save="mine.safetensors")
@@ -61,11 +76,15 @@ try:
 except ImportError:
     refused(ImportError, run.frame, "pandas")
 
+# Words before the program.
+run = program.run(tokens="corpus.bin:u16", steps=1, progress=False, launcher=["env", "-u", "HOME"])
+assert [row["step"] for row in run.metrics] == [1]
+
 # A program that was compiled before, and one that goes with its object.
 kept = dtcc.compile(MODEL, output="kept", bind="batch=2,seq=8", cluster="cpu:1")
 assert dtcc.Program("kept").run(tokens="corpus.bin:u16", steps=1, progress=False, save=False).weights is None
 place = program.path
-del program, run
+del program, run, error  # whose frames hold the program
 assert not place.exists() and kept.path.exists()
 
 # The bar of a terminal, without tqdm.

@@ -9,12 +9,16 @@
 #define DTCC_TOOLS_DTCC_PLAN_ARGUMENTS_HELP_H
 
 #include "llvm/ADT/StringRef.h"
+#include <string>
 
 namespace dtcc {
 
 /// A screen: of the tool, or of one of its commands.
 extern const char *const kHelp;
-llvm::StringRef helpOf(llvm::StringRef command);
+std::string helpOf(llvm::StringRef command);
+
+/// The options of all commands, a group each, as lines of fields between tabs.
+std::string helpTable();
 
 } // namespace dtcc
 

@@ -1,0 +1,84 @@
+//===- OptionRow.h - An option as people read of it ----------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rows that dtcc, dtcc-plan and programs make of their options, and the two texts made of rows: --help, with one look
+// everywhere, and --help-table, from which tools/options makes docs/options.md, completions and man pages.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_ABI_OPTIONROW_H
+#define DTCC_RUNTIME_ABI_OPTIONROW_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dtcc {
+
+/// None of the texts may hold a tab or a line end.
+struct OptionRow {
+  std::string group, name;
+  std::string value;   /* stands behind "=" in --help; empty: a flag */
+  std::string choices; /* the legal words, as "a|b|c"; empty: any value */
+  std::string help;    /* lower case, no full stop */
+  std::string initial; /* the default, if help does not say it */
+  std::string example; /* a value that the option may have */
+  bool repeats = false;
+};
+
+/// "--steps=N", "-o PROGRAM", "-v".
+inline std::string optionText(const OptionRow &row) {
+  bool isLetter = row.name.size() == 1;
+  return (isLetter ? "-" : "--") + row.name + (row.value.empty() ? "" : (isLetter ? " " : "=") + row.value);
+}
+
+/// A block for each group: its title, and a line for each option. Long lines go on below their help.
+inline std::string optionHelp(const std::vector<OptionRow> &rows) {
+  constexpr size_t kColumn = 32, kWidth = 100;
+  std::string text;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const OptionRow &row = rows[i];
+    if (i == 0 || row.group != rows[i - 1].group)
+      text += "\n" + row.group + "\n";
+    std::string line = "  " + optionText(row);
+    line.append(line.size() < kColumn ? kColumn - line.size() : 1, ' ');
+    std::string words = row.help + (row.repeats ? " (repeatable)" : "") +
+                        (row.initial.empty() ? "" : " (default: " + row.initial + ")");
+    size_t begin = line.size();
+    for (size_t at = 0; at < words.size();) {
+      size_t end = words.find(' ', at);
+      std::string word = words.substr(at, end - at);
+      at = end == std::string::npos ? words.size() : end + 1;
+      if (line.size() > begin && line.size() + 1 + word.size() > kWidth) {
+        text += line + "\n";
+        line.assign(kColumn, ' ');
+        begin = kColumn;
+      }
+      line += (line.size() > begin ? " " : "") + word;
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+/// A line for each option, with its fields between tabs.
+inline std::string optionTable(const std::vector<OptionRow> &rows) {
+  std::string text;
+  for (const OptionRow &row : rows) {
+    for (std::string_view field :
+         {std::string_view(row.group), std::string_view(row.name),
+          std::string_view(row.choices.empty() ? row.value : row.choices), std::string_view(row.initial),
+          std::string_view(row.example), std::string_view(row.repeats ? "repeats" : "")})
+      text += std::string(field) + "\t";
+    text += row.help + "\n";
+  }
+  return text;
+}
+
+} // namespace dtcc
+
+#endif // DTCC_RUNTIME_ABI_OPTIONROW_H
