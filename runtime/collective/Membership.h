@@ -13,11 +13,19 @@
 #ifndef DTCC_RUNTIME_COLLECTIVE_MEMBERSHIP_H
 #define DTCC_RUNTIME_COLLECTIVE_MEMBERSHIP_H
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace dtcc::rt {
+
+/// Where a rank is in its program, for other ranks to read while it runs.
+struct Position {
+  static constexpr uint32_t noCommand = ~0u;
+  std::atomic<int64_t> step{0};
+  std::atomic<uint32_t> command{noCommand}; /* the last of the step that communicates, if it has begun one */
+};
 
 /// Activity of a rank, for messages. It is asked only when a wait has become long.
 class Whereabouts {
@@ -25,6 +33,8 @@ public:
   virtual ~Whereabouts() = default;
   /// "step 5, phase 'forward', command 12 (all_reduce of wte)"
   virtual std::string text() const = 0;
+  /// The same of any rank of the run that is at `command` of `step`.
+  virtual std::string textAt(int64_t step, uint32_t command) const = 0;
 };
 
 /// A wait of one rank for others.

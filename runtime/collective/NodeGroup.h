@@ -76,6 +76,7 @@ protected:
   }
   void tell(const Wait *wait) override { roll.note(wait, wait ? text(*wait) : std::string()); }
   std::optional<Note> noteOf(int64_t rank) override { return roll.noteOf(rank); }
+  std::map<int64_t, Note> notes() override { return roll.notes(); }
 
   Roll &roll;
 };

@@ -45,6 +45,7 @@ Roll::Roll(const SharedFile &file, int64_t process, int64_t processes, int64_t r
   entries = static_cast<Entry *>(file.map(rollBegin, bytes()));
   file.lock(static_cast<uint64_t>(me));
   entries[me].rank = rank;
+  entries[me].position.command = Position::noCommand; // the file holds zeros
   // Nobody is missed before he has his lock.
   entries[me].pid.store(getpid(), std::memory_order_release);
 }
@@ -75,6 +76,8 @@ std::optional<Watch::Note> Roll::noteOf(int64_t rank) const {
     Watch::Note note;
     int64_t noted = entry.noted.load(std::memory_order_acquire);
     note.answers = !isStopped(pid) && (noted == 0 || milliseconds() - noted < staleMilliseconds);
+    note.step = entry.position.step.load(std::memory_order_relaxed);
+    note.command = entry.position.command.load(std::memory_order_relaxed);
     if (noted == 0)
       return note;
     char text[sizeof entry.text];
@@ -91,6 +94,15 @@ std::optional<Watch::Note> Roll::noteOf(int64_t rank) const {
     return note;
   }
   return std::nullopt;
+}
+
+std::map<int64_t, Watch::Note> Roll::notes() const {
+  std::map<int64_t, Watch::Note> all;
+  for (int64_t process = 0; process < processes; ++process)
+    if (entries[process].pid.load(std::memory_order_acquire) != 0)
+      if (std::optional<Watch::Note> note = noteOf(entries[process].rank))
+        all.emplace(entries[process].rank, *note);
+  return all;
 }
 
 int64_t Roll::pidOf(int64_t rank) const {

@@ -41,6 +41,10 @@ public:
   void note(const Wait *wait, const std::string &text);
   /// Facts about `rank`; nothing if its process is not here.
   std::optional<Watch::Note> noteOf(int64_t rank) const;
+  /// Facts about all ranks that are here.
+  std::map<int64_t, Watch::Note> notes() const;
+  /// Where this process says how far it is.
+  Position &position() { return entries[me].position; }
   /// Number of the process that runs `rank`, or 0.
   int64_t pidOf(int64_t rank) const;
 
@@ -51,6 +55,7 @@ private:
     /// When it noted its wait last, in milliseconds of the machine's clock; 0: it does not wait.
     std::atomic<int64_t> noted;
     std::atomic<int64_t> absent;
+    Position position;
     std::atomic<uint32_t> version; /* odd while the text changes */
     char text[460];
   };

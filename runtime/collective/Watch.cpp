@@ -98,6 +98,34 @@ std::string Watch::hangText(const Wait &wait) {
   }
 }
 
+std::string Watch::everyRank(int64_t ranks, const Whereabouts *where) {
+  /// Of more ranks those that wait are counted.
+  constexpr int64_t mostLines = 64;
+  const std::map<int64_t, Note> all = notes();
+  std::string lines;
+  int64_t waiting = 0;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    auto found = all.find(rank);
+    Note note = found == all.end() ? Note{/*answers=*/false, -1, {}} : found->second;
+    std::string doing;
+    if (note.answers && !note.text.empty()) {
+      if (++waiting; ranks > mostLines)
+        continue;
+      // "rank 1 waits in .."
+      const size_t verb = note.text.find(" waits ");
+      doing = verb == std::string::npos ? note.text : note.text.substr(verb + 1);
+    } else {
+      doing = note.answers ? "does not wait" : "does not answer";
+      if (note.step > 0)
+        doing += "; was last at " + (where ? where->textAt(note.step, note.command) : message("step ", note.step));
+      else if (note.step == 0)
+        doing += "; has begun no step";
+    }
+    lines += "\n  " + nameOf(rank) + ": " + doing;
+  }
+  return ranks > mostLines ? message("\n  ", waiting, " of ", ranks, " ranks wait for others", lines) : lines;
+}
+
 void Watch::passed(double seconds) {
   tell(nullptr);
   auto mine = static_cast<int64_t>(seconds * 1e3);

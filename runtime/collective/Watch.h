@@ -22,6 +22,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -63,7 +64,11 @@ public:
     bool answers = true; /* false: its process is stopped, or cannot be reached */
     int64_t absent = -1; /* the rank that it waits for; -1: it waits for none */
     std::string text;    /* its wait */
+    int64_t step = -1;   /* where it is in its program; 0: before the first step; -1: nobody knows */
+    uint32_t command = Position::noCommand;
   };
+  /// What each of `ranks` ranks was last doing, a line each. `where` puts commands into words; may be null.
+  std::string everyRank(int64_t ranks, const Whereabouts *where);
 
 protected:
   /// "rank 1's process (pid 123) has ended", or empty.
@@ -74,6 +79,8 @@ protected:
   virtual void tell(const Wait *) {}
   /// Nothing is known where ranks are threads of a process: they stop together.
   virtual std::optional<Note> noteOf(int64_t) { return std::nullopt; }
+  /// Facts about all ranks, as far as they are known, by rank.
+  virtual std::map<int64_t, Note> notes() { return {}; }
 
 private:
   std::string hangText(const Wait &wait);

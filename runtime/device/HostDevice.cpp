@@ -130,6 +130,8 @@ void HostDevice::runNow(uint32_t number, void *const *buffers) {
     break;
   default:
     rank.exchange.store(number, std::memory_order_relaxed);
+    if (rank.position)
+      rank.position->command.store(number, std::memory_order_relaxed);
     runCommunication(rank.image, command, *rank.communicators[command.communicator], buffers);
     rank.exchange.store(DTCC_NONE, std::memory_order_relaxed);
   }

@@ -15,10 +15,9 @@ Rank::Rank(const Image &image, int64_t rank, ThreadTeam &team, uint64_t seed)
   abi = {rank, image.mesh().ranks(), /*slot=*/0, seed, /*step=*/1, coordinates.data()};
 }
 
-std::string Rank::whereabouts() const {
-  std::string text = "step " + std::to_string(abi.step);
-  const uint32_t number = exchange.load(std::memory_order_relaxed);
-  if (number == DTCC_NONE)
+std::string Rank::whereaboutsAt(int64_t step, uint32_t number) const {
+  std::string text = "step " + std::to_string(step);
+  if (number >= image.commands().size())
     return text;
   for (const dtcc_phase &phase : image.phases())
     if (number >= phase.first_command && number - phase.first_command < phase.command_count)

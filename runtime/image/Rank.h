@@ -27,6 +27,7 @@
 namespace dtcc::rt {
 
 class Communicator;
+struct Position;
 
 struct Rank {
   /// `arenas` start empty: the rank's device fills them in.
@@ -53,6 +54,8 @@ struct Rank {
   Communicator *world = nullptr;
   /// The command that communicates now, for messages about waits; DTCC_NONE: none does.
   std::atomic<uint32_t> exchange{DTCC_NONE};
+  /// How far the rank is, where other ranks can read it; null: nobody does.
+  Position *position = nullptr;
 
   /// Largest norm of gradients by which a step updates anything, and where the commands of a GPU read it: the device
   /// sets that, and copies the limit there before a step.
@@ -60,7 +63,9 @@ struct Rank {
   const float *gradNormLimitOnGpu = nullptr;
 
   /// "step 5, phase 'forward', command 12 (all_reduce of wte)": what the rank is doing, for people.
-  std::string whereabouts() const;
+  std::string whereabouts() const { return whereaboutsAt(abi.step, exchange.load(std::memory_order_relaxed)); }
+  /// The same of a rank at `command` of `step`; DTCC_NONE: at none.
+  std::string whereaboutsAt(int64_t step, uint32_t command) const;
   /// Sets the slot and the coordinates of the time axes.
   void enterSlot(int64_t slot);
   /// The states that this rank holds a part of.

@@ -172,8 +172,10 @@ bool speaks(const Launch &launch) {
 void reportAndAbort(const Launch &launch, Transport &transport, const std::exception &error) {
   std::optional<bool> agreed = transport.speaks();
   // At once: a launcher mixes what processes write in pieces.
-  if (agreed ? *agreed : speaks(launch))
-    std::cerr << message("error: ", error.what(), "\n") << std::flush;
+  if (agreed ? *agreed : speaks(launch)) {
+    bool hangs = statusOf(error) == static_cast<int>(Status::Hang);
+    std::cerr << message("error: ", error.what(), hangs ? transport.everyRank() : "", "\n") << std::flush;
+  }
   transport.abort(statusOf(error));
 }
 

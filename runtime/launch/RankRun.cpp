@@ -43,6 +43,7 @@ class RankWhereabouts final : public Whereabouts {
 public:
   explicit RankWhereabouts(const Rank &rank) : rank(rank) {}
   std::string text() const override { return rank.whereabouts(); }
+  std::string textAt(int64_t step, uint32_t command) const override { return rank.whereaboutsAt(step, command); }
 
 private:
   const Rank &rank;
@@ -59,6 +60,8 @@ public:
                              ordinalOf(shared, number), shared.options.graphs, shared.options.tune,
                              shared.options.ownAttention})),
         executor(rank, *device) {}
+
+  ~RankRun() { shared.transport.tellWhere(nullptr); }
 
   RankResult run() {
     openCommunicators();
@@ -122,6 +125,8 @@ private:
   bool overlaps() const { return shared.options.overlap && shared.transport.isConcurrent(); }
 
   void openCommunicators() {
+    shared.transport.tellWhere(&where);
+    rank.position = shared.transport.position();
     if (image.mesh().ranks() > 1) {
       std::vector<int64_t> all(static_cast<size_t>(image.mesh().ranks()));
       for (size_t i = 0; i < all.size(); ++i)
@@ -419,6 +424,10 @@ private:
     auto begin = Trace::Clock::now();
     double lr = shared.options.rate.at(step, shared.steps);
     rank.abi.step = step;
+    if (rank.position) {
+      rank.position->step.store(step, std::memory_order_relaxed);
+      rank.position->command.store(Position::noCommand, std::memory_order_relaxed);
+    }
     write(DTCC_SCALAR_LR, static_cast<float>(lr));
     // Corrections of bias count the updates; those that a loss scale skipped the program takes off itself.
     write(DTCC_SCALAR_STEP, step - base.skipped);

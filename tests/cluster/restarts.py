@@ -15,7 +15,7 @@ launcher = sys.argv[2]
 kills = int(sys.argv[3]) if len(sys.argv) > 3 else 3
 draw = random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else None)
 # On a fast machine a run goes on for some steps until it is seen that it is to be killed.
-steps = 40 * (kills + 1)
+steps = 25 * (kills + 1)
 
 
 def by_torchrun(job, arguments):
@@ -85,7 +85,7 @@ def kill_at_random(job, metrics):
         aim = base + draw.randrange(12)
         while time.monotonic() < end and job.running() and (len(job.ranks()) < RANKS or last_step(metrics) < aim):
             time.sleep(0.02)
-        time.sleep(draw.random() * 0.2)
+        time.sleep(draw.random() * 0.05)
         before = last_step(metrics)
         begins = said(job).count("memory: ")
         what = strike(job)

@@ -148,6 +148,15 @@ def stopped_rank(root, name, program, launcher, launch, victim):
     # The end of an MPI may overtake the word that another host has said why.
     one = len(errors) == 1 or (launcher == "mpirun" and errors)
     good = not left and one and all(re.search(culprit, each) and re.search(r", at step \d+", each) for each in errors)
+    # A line for each rank of all hosts: what it waits for or, if it was stopped, where it was last.
+    table = [line for line in job.said().splitlines() if re.match(r"  rank \d \(host ", line)][:RANKS]
+    for rank, line in enumerate(table):
+        good &= line.startswith(f"  rank {rank} (host host{1 + rank // EACH}, pid ")
+        if rank == victim:
+            good &= re.search(r": does not answer; was last at step \d+(, phase '\w+', command \d+ \(\w+\))?$", line) is not None
+        else:
+            good &= re.search(r": waits in .* for rank \d.*, at step \d+", line) is not None
+    good &= len(table) == RANKS
     check(good, f"{name} by {launcher}: stopped rank {victim} is named, and the others end", left, job.said())
 
 

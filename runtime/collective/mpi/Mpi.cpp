@@ -85,27 +85,47 @@ public:
   int64_t rank = 0;
   std::optional<MpiLink> link;
   std::optional<Node> node; /* where the processes of a host share memory */
+  Position alone;           /* of this rank, where they do not */
+
+  Position &position() { return node ? node->roll().position() : alone; }
+  /// What the ranks of this host do.
+  std::map<int64_t, Note> near() {
+    if (node)
+      return node->roll().notes();
+    return {{rank, Note{true, absent, said, alone.step.load(), alone.command.load()}}};
+  }
 
 private:
+  int64_t absent = -1; /* of the wait of this rank */
+  std::string said;
   std::string lost() override { return node ? node->roll().ended() : std::string(); }
   std::string nameOf(int64_t other) override {
     const Card &card = cards[static_cast<size_t>(other)];
     return message("rank ", other, " (host ", card.host.name, ", pid ", card.pid, ")");
   }
   void tell(const Wait *wait) override {
-    std::string said = wait ? text(*wait) : std::string();
+    said = wait ? text(*wait) : std::string();
+    absent = wait && !wait->absent.empty() ? wait->absent.front() : -1;
     if (node)
       node->roll().note(wait, said);
-    if (!link)
-      return;
-    link->note(wait, said);
-    if (wait)
+    if (link && wait)
       link->answer();
   }
   std::optional<Note> noteOf(int64_t other) override {
     if (node && hosts[static_cast<size_t>(other)] == hosts[static_cast<size_t>(rank)])
       return node->roll().noteOf(other);
-    return link ? link->ask(other) : Note();
+    return link ? link->ask({{other}})[other] : Note();
+  }
+  std::map<int64_t, Note> notes() override {
+    std::map<int64_t, Note> all = near();
+    all[rank].answers = true;
+    std::vector<int64_t> far;
+    for (int64_t other = 0; other < static_cast<int64_t>(hosts.size()); ++other)
+      if (!all.count(other))
+        far.push_back(other);
+    if (link && !far.empty())
+      all.merge(link->ask(far));
+    return all;
   }
 };
 
@@ -134,7 +154,7 @@ public:
     const char *window = std::getenv("DTCC_MPI_WINDOW");
     bool shares = !window || std::strcmp(window, "0") != 0;
     findHosts(shares);
-    stops.link.emplace(comm, stops, isCrowded());
+    stops.link.emplace(comm, stops, isCrowded(), [this] { return stops.near(); });
     if (shares)
       openNode();
   }
@@ -157,16 +177,29 @@ public:
 
   std::byte *allocate(uint64_t bytes) override { return stops.node ? stops.node->allocate(bytes) : nullptr; }
   void abort(int status) noexcept override {
+    // The rank that says why must not be ended before, and may ask what this one was doing.
+    for (int turns = 0; isSilent && turns < 300; ++turns) {
+      // A GPU's watchdog must not call MPI.
+      if (std::this_thread::get_id() == thread)
+        stops.link->answer();
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
     // The launcher may take its time to end the others, or be out of reach.
     if (stops.node)
       stops.node->roll().leave();
-    // Nor must it end the one that is about to say why.
-    if (isSilent)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1500));
     Guard guard(/*seconds=*/3, status, "");
     MPI_Abort(MPI_COMM_WORLD, status);
   }
   Watch *watch() override { return &stops; }
+  Position *position() override { return &stops.position(); }
+  void tellWhere(const Whereabouts *now) override { where = now; }
+  std::string everyRank() noexcept override {
+    try {
+      return stops.everyRank(launch.ranks, where);
+    } catch (const std::exception &) {
+      return {}; // nothing is to keep a rank from saying why it ends
+    }
+  }
   std::optional<bool> speaks() noexcept override {
     bool first = !stops.node || stops.node->speaksFirst();
     // A GPU's watchdog may ask, which must not call MPI. Ranks of all hosts may have met the same bad input: rank 0's
@@ -233,12 +266,13 @@ private:
   MpiWatch stops;
   uint32_t channel = 0;              /* of the next group */
   std::atomic<bool> isSilent{false}; /* another rank says why all end */
+  const Whereabouts *where = nullptr;
 };
 
 } // namespace
 } // namespace dtcc::rt
 
 extern "C" __attribute__((visibility("default"))) dtcc::rt::Transport *
-dtcc_mpi_transport_v4(const dtcc::rt::Launch *launch) {
+dtcc_mpi_transport_v5(const dtcc::rt::Launch *launch) {
   return new dtcc::rt::MpiTransport(*launch);
 }

@@ -7,6 +7,7 @@
 
 #include "runtime/collective/mpi/MpiLink.h"
 
+#include "runtime/collective/network/HostNotes.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
@@ -108,12 +109,6 @@ int64_t MpiLink::take(int64_t rank, uint32_t channel, void *into, int64_t bytes,
   return length;
 }
 
-void MpiLink::note(const Wait *waiting, const std::string &text) {
-  mine = {};
-  mine.absent = waiting && !waiting->absent.empty() ? waiting->absent.front() : -1;
-  std::memcpy(mine.text, text.data(), std::min(text.size(), sizeof(mine.text) - 1));
-}
-
 void MpiLink::answer() {
   // Requests that are pending move on as well.
   pending(-1);
@@ -125,29 +120,35 @@ void MpiLink::answer() {
       return;
     char question = 0;
     MPI_Recv(&question, 1, MPI_BYTE, status.MPI_SOURCE, questionTag, comm, MPI_STATUS_IGNORE);
-    const auto *bytes = reinterpret_cast<const std::byte *>(&mine);
-    Sent &message = sent.emplace_back(Sent{status.MPI_SOURCE, {bytes, bytes + sizeof mine}, MPI_REQUEST_NULL});
-    MPI_Isend(message.data.data(), sizeof mine, MPI_BYTE, status.MPI_SOURCE, answerTag, comm, &message.request);
+    Sent &message = sent.emplace_back(Sent{status.MPI_SOURCE, bytesOf(tell()), MPI_REQUEST_NULL});
+    MPI_Isend(message.data.data(), static_cast<int>(message.data.size()), MPI_BYTE, status.MPI_SOURCE, answerTag, comm,
+              &message.request);
   }
 }
 
-Watch::Note MpiLink::ask(int64_t rank) {
-  Sent &message = sent.emplace_back(Sent{rank, {std::byte(0)}, MPI_REQUEST_NULL});
-  MPI_Isend(message.data.data(), 1, MPI_BYTE, static_cast<int>(rank), questionTag, comm, &message.request);
-  for (auto begin = Clock::now(); since(begin) < 1;) {
+MpiLink::Notes MpiLink::ask(std::span<const int64_t> ranks) {
+  for (int64_t rank : ranks) {
+    Sent &message = sent.emplace_back(Sent{rank, {std::byte(0)}, MPI_REQUEST_NULL});
+    MPI_Isend(message.data.data(), 1, MPI_BYTE, static_cast<int>(rank), questionTag, comm, &message.request);
+  }
+  GatheredNotes gathered;
+  for (auto begin = Clock::now(); gathered.answers() < ranks.size() && since(begin) < 1;) {
     answer();
     int found = 0;
-    MPI_Iprobe(static_cast<int>(rank), answerTag, comm, &found, MPI_STATUS_IGNORE);
-    if (found) {
-      Answer theirs;
-      MPI_Recv(&theirs, sizeof theirs, MPI_BYTE, static_cast<int>(rank), answerTag, comm, MPI_STATUS_IGNORE);
-      theirs.text[sizeof theirs.text - 1] = 0;
-      return {/*answers=*/true, theirs.absent, theirs.text};
+    MPI_Status status;
+    MPI_Iprobe(MPI_ANY_SOURCE, answerTag, comm, &found, &status);
+    if (!found) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      continue;
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    int length = 0;
+    MPI_Get_count(&status, MPI_BYTE, &length);
+    std::vector<std::byte> theirs(static_cast<size_t>(length));
+    MPI_Recv(theirs.data(), length, MPI_BYTE, status.MPI_SOURCE, answerTag, comm, MPI_STATUS_IGNORE);
+    gathered.add(status.MPI_SOURCE, theirs);
   }
-  // It may compute, be stopped, or be out of reach: nobody knows.
-  return {/*answers=*/false, -1, {}};
+  // A rank without an answer may compute, be stopped, or be out of reach: nobody knows.
+  return gathered.notes(ranks, /*always=*/false);
 }
 
 bool MpiLink::speaksFirst(int64_t ranks, double seconds) {

@@ -18,14 +18,21 @@
 #include "runtime/collective/network/Link.h"
 
 #include <list>
+#include <map>
 #include <mpi.h>
+#include <span>
 
 namespace dtcc::rt {
 
 class MpiLink final : public Link {
 public:
+  using Notes = std::map<int64_t, Watch::Note>;
+  /// Says what the ranks of this host do.
+  using Tell = std::function<Notes()>;
+
   /// `comm` and `watch` outlive it. `crowded`: waits give up the core at once.
-  MpiLink(MPI_Comm comm, Watch &watch, bool crowded) : comm(comm), watch(watch), crowded(crowded) {}
+  MpiLink(MPI_Comm comm, Watch &watch, bool crowded, Tell tell)
+      : comm(comm), watch(watch), crowded(crowded), tell(std::move(tell)) {}
   /// Waits for messages that are still here.
   ~MpiLink() override;
 
@@ -33,12 +40,11 @@ public:
   void drain(int64_t rank, size_t most, const Describe &wait) override;
   int64_t take(int64_t rank, uint32_t channel, void *into, int64_t bytes, const Describe &wait) override;
 
-  /// What this rank waits for, to tell others; null: nothing. `text` is its message.
-  void note(const Wait *wait, const std::string &text);
   /// Answers questions of other ranks. Called in every wait, by the rank's thread.
   void answer();
-  /// Asks `rank` what it waits for, and waits a second for an answer, which only a rank that waits gives.
-  Watch::Note ask(int64_t rank);
+  /// Asks `ranks` what they do, and waits a second for answers, which only a rank that waits gives: for those of its
+  /// host that do not, too.
+  Notes ask(std::span<const int64_t> ranks);
 
   /// Whether this rank is the first to say why all end, as far as it knows after `seconds`; then it tells the others.
   bool speaksFirst(int64_t ranks, double seconds);
@@ -48,10 +54,6 @@ private:
     int64_t rank;
     std::vector<std::byte> data;
     MPI_Request request;
-  };
-  struct Answer {
-    int64_t absent;
-    char text[460];
   };
 
   /// Frees messages that are gone; returns how many to `rank` are not.
@@ -63,7 +65,7 @@ private:
   Watch &watch;
   bool crowded;
   std::list<Sent> sent; /* MPI keeps the address of their bytes */
-  Answer mine{-1, {}};
+  Tell tell;
 };
 
 } // namespace dtcc::rt

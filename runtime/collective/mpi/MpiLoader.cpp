@@ -57,7 +57,7 @@ std::unique_ptr<Transport> createMpiTransport(const Launch &launch) {
   if (!plugin)
     fail("cannot open the MPI plugin: ", dlerror());
   using Create = Transport *(*)(const Launch *);
-  auto create = reinterpret_cast<Create>(dlsym(plugin, "dtcc_mpi_transport_v4"));
+  auto create = reinterpret_cast<Create>(dlsym(plugin, "dtcc_mpi_transport_v5"));
   if (!create)
     fail("the MPI plugin ", path, " is of another version of dtcc: build it again");
   return std::unique_ptr<Transport>(create(&launch));

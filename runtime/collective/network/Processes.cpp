@@ -64,7 +64,18 @@ private:
                                 meeting->members()[static_cast<size_t>(rank)].host;
     if (near)
       return NodeWatch::noteOf(other);
-    return link ? link->ask(other) : Note();
+    return link ? link->ask({{other}})[other] : Note();
+  }
+  std::map<int64_t, Note> notes() override {
+    std::map<int64_t, Note> all = NodeWatch::notes();
+    all[rank].answers = true;
+    std::vector<int64_t> far;
+    for (int64_t other = 0; link && other < static_cast<int64_t>(meeting->members().size()); ++other)
+      if (!(meeting->members()[static_cast<size_t>(other)].host == meeting->members()[static_cast<size_t>(rank)].host))
+        far.push_back(other);
+    if (!far.empty())
+      all.merge(link->ask(far));
+    return all;
   }
 
   std::shared_ptr<Meeting> meeting; /* null on one host */
@@ -75,14 +86,14 @@ class ProcessesTransport final : public Transport {
 public:
   explicit ProcessesTransport(const Launch &launch)
       : ranks(launch.meeting ? launch.meeting->neighbours(launch.process) : allRanks(launch.processes)),
-        rank(launch.process),
+        rank(launch.process), processes(launch.processes),
         node(jobOf(launch), launch, ranks, std::find(ranks.begin(), ranks.end(), rank) - ranks.begin()),
         stops(node, launch), hosts(launch.meeting ? launch.meeting->hosts() : allRanks(0)) {
     node.begin(static_cast<int64_t>(ranks.size()) * launch.threads > machineCores(), stops);
     if (static_cast<int64_t>(ranks.size()) == launch.processes)
       return;
     link.emplace(launch.meeting->connect(launch), node.waiting(), node.aborted(),
-                 [this] { return node.roll().noteOf(rank); });
+                 [this] { return node.roll().notes(); });
     stops.link = &*link;
   }
   ~ProcessesTransport() override { stops.link = nullptr; }
@@ -94,29 +105,47 @@ public:
     return link ? twoLevelGroup(name, members, rank, hosts, &node, *link, channel) : node.group(name, members);
   }
   std::byte *allocate(uint64_t bytes) override { return node.allocate(bytes); }
+  Position *position() override { return &node.roll().position(); }
+  void tellWhere(const Whereabouts *now) override { where = now; }
+  std::string everyRank() noexcept override {
+    try {
+      return stops.everyRank(processes, where);
+    } catch (const std::exception &) {
+      return {}; // nothing is to keep a rank from saying why it ends
+    }
+  }
   void abort(int status) noexcept override {
+    // Whoever says why asks this one first what it was doing.
+    for (int turns = 0; isSilent && status == static_cast<int>(Status::Hang) && !node.aborted() && turns < 150; ++turns)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
     node.abort(status);
     if (link && !link->wasTold())
       link->abort(status);
   }
   Watch *watch() override { return &stops; }
   std::optional<bool> speaks() noexcept override {
+    isSilent = true;
     if (!node.speaksFirst())
       return false;
     // Ranks of all hosts may have met the same bad input: rank 0's host says so.
     for (int turns = 0; link && ranks[0] != 0 && turns < 10 && !link->wasTold(); ++turns)
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    return !link || !link->wasTold();
+    isSilent = link && link->wasTold();
+    if (link && !isSilent)
+      link->speak();
+    return !isSilent;
   }
 
 private:
   std::vector<int64_t> ranks; /* of this host */
-  int64_t rank;
+  int64_t rank, processes;
   Node node;
   ProcessesWatch stops;
   std::vector<int64_t> hosts;  /* by rank */
   std::optional<TcpLink> link; /* where there are others */
   uint32_t channel = 0;        /* of the next group */
+  std::atomic<const Whereabouts *> where{nullptr};
+  std::atomic<bool> isSilent{false}; /* another rank says why all end */
 };
 
 } // namespace

@@ -7,6 +7,7 @@
 
 #include "runtime/collective/network/TcpLink.h"
 
+#include "runtime/collective/network/HostNotes.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
@@ -21,17 +22,8 @@ namespace dtcc::rt {
 namespace {
 
 /// Channels that are no group's.
-constexpr uint32_t abortChannel = ~0u, questionChannel = ~1u, answerChannel = ~2u, leaveChannel = ~3u;
-
-struct Answer {
-  int64_t absent;
-  char text[460];
-};
-
-template <typename T> std::vector<std::byte> bytesOf(const T &value) {
-  const auto *from = reinterpret_cast<const std::byte *>(&value);
-  return {from, from + sizeof value};
-}
+constexpr uint32_t abortChannel = ~0u, questionChannel = ~1u, answerChannel = ~2u, leaveChannel = ~3u,
+                   spokenChannel = ~4u;
 
 } // namespace
 
@@ -158,26 +150,40 @@ int64_t TcpLink::take(int64_t rank, uint32_t channel, void *into, int64_t bytes,
 }
 
 void TcpLink::abort(int status) noexcept {
+  const int32_t code = status;
+  const auto *first = reinterpret_cast<const std::byte *>(&code);
   for (auto &[rank, peer] : peers)
-    post(rank, abortChannel, bytesOf(static_cast<int32_t>(status)));
+    post(rank, abortChannel, {first, first + sizeof code});
 }
 
-Watch::Note TcpLink::ask(int64_t rank) {
-  Inbox &box = inbox(rank, answerChannel);
-  post(rank, questionChannel, {});
+void TcpLink::speak() noexcept {
+  for (auto &[rank, peer] : peers)
+    post(rank, spokenChannel, {});
+}
+
+TcpLink::Notes TcpLink::ask(std::span<const int64_t> ranks) {
+  for (int64_t rank : ranks) {
+    Inbox &box = inbox(rank, answerChannel);
+    std::lock_guard<std::mutex> guard(box.lock);
+    box.messages.clear(); // of an earlier question
+  }
+  for (int64_t rank : ranks)
+    post(rank, questionChannel, {});
+  GatheredNotes gathered;
   for (auto end = NetworkClock::now() + std::chrono::seconds(1); NetworkClock::now() < end;) {
-    std::unique_lock<std::mutex> guard(box.lock);
-    if (!box.messages.empty()) {
-      Answer answer{};
-      std::memcpy(&answer, box.messages.front().data(), std::min(sizeof answer, box.messages.front().size()));
+    for (int64_t rank : ranks) {
+      Inbox &box = inbox(rank, answerChannel);
+      std::lock_guard<std::mutex> guard(box.lock);
+      if (box.messages.empty())
+        continue;
+      gathered.add(rank, box.messages.front());
       box.messages.pop_front();
-      answer.text[sizeof answer.text - 1] = 0;
-      return {/*answers=*/true, answer.absent, answer.text};
     }
-    guard.unlock();
+    if (gathered.answers() == ranks.size())
+      break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  return {/*answers=*/false, -1, {}};
+  return gathered.notes(ranks, /*always=*/true);
 }
 
 void TcpLink::arrived(Peer &peer, Frame frame) {
@@ -193,14 +199,11 @@ void TcpLink::arrived(Peer &peer, Frame frame) {
   case leaveChannel:
     peer.left = true;
     return;
-  case questionChannel: {
-    Answer answer{-1, {}};
-    if (std::optional<Watch::Note> note = tell()) {
-      answer.absent = note->absent;
-      std::memcpy(answer.text, note->text.data(), std::min(note->text.size(), sizeof(answer.text) - 1));
-    }
-    return post(peer.rank, answerChannel, bytesOf(answer));
-  }
+  case spokenChannel:
+    told = true;
+    return;
+  case questionChannel:
+    return post(peer.rank, answerChannel, bytesOf(tell()));
   default: {
     Inbox &box = inbox(peer.rank, frame.head.channel);
     {

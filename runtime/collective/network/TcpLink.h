@@ -21,14 +21,16 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <span>
 #include <thread>
 
 namespace dtcc::rt {
 
 class TcpLink final : public Link {
 public:
-  /// Says what the rank of this process waits for.
-  using Tell = std::function<std::optional<Watch::Note>()>;
+  using Notes = std::map<int64_t, Watch::Note>;
+  /// Says what the ranks of this host do.
+  using Tell = std::function<Notes()>;
 
   /// `aborted` becomes the status of another host's rank that failed. What is given by reference outlives the link.
   TcpLink(std::map<int64_t, Socket> sockets, const Waiter &waiter, std::atomic<uint32_t> &aborted, Tell tell);
@@ -41,12 +43,15 @@ public:
 
   /// Tells all other hosts that a rank failed.
   void abort(int status) noexcept;
-  /// Whether another host's rank said that it failed.
+  /// Tells all other hosts that a rank of this one says why all end.
+  void speak() noexcept;
+  /// Whether another host's rank said that it failed, or that it says why.
   bool wasTold() const { return told; }
   /// A rank whose connection ended without a word, or -1.
   int64_t lost() const { return lostRank; }
-  /// What `rank` waits for; it has a second to answer.
-  Watch::Note ask(int64_t rank);
+  /// What `ranks` of other hosts do; they have a second to answer. A rank also answers for those of its host that do
+  /// not.
+  Notes ask(std::span<const int64_t> ranks);
 
 private:
   struct Head {

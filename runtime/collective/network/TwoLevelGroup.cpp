@@ -126,17 +126,23 @@ void TwoLevelGroup::run(const Chain &chain) {
       continue;
     const int64_t total = chain.lengthOf(chunk), slice = (total + lanes - 1) / lanes;
     const int64_t count = lane < lanes ? std::clamp<int64_t>(total - lane * slice, 0, slice) : 0;
+    /// Results of this lane that go to a run, for itself and for those before it.
+    auto countFor = [&](int64_t run) {
+      return std::clamp<int64_t>(chain.neededUpTo(chunk, run) - lane * slice, 0, count);
+    };
     std::vector<std::byte> result(static_cast<size_t>(slice * width));
     if (count > 0) {
-      if (!last)
-        take(laneOf(mine + 1), result.data(), count * width, chain.call);
-      else if (isHalf(chain.type))
+      if (!last) {
+        if (countFor(mine) > 0)
+          take(laneOf(mine + 1), result.data(), countFor(mine) * width, chain.call);
+      } else if (isHalf(chain.type)) {
         narrow(chain.type, reinterpret_cast<const float *>(resultOf(chunk).data()),
                reinterpret_cast<uint16_t *>(result.data()), count);
-      else
+      } else {
         std::memcpy(result.data(), resultOf(chunk).data(), static_cast<size_t>(count * width));
-      if (mine > 0)
-        post(laneOf(mine - 1), result.data(), count * width);
+      }
+      if (mine > 0 && countFor(mine - 1) > 0)
+        post(laneOf(mine - 1), result.data(), countFor(mine - 1) * width);
     }
     std::vector<std::byte> all(static_cast<size_t>(size * slice * width));
     local->allGather(result.data(), all.data(), slice, chain.type);
@@ -157,6 +163,7 @@ void TwoLevelGroup::allReduce(const void *in, void *out, int64_t count, dtcc_dty
   const int64_t length = std::min(count, laneBytes / width * lanes);
   auto lengthOf = [=](int64_t chunk) { return std::min(length, count - chunk * length); };
   run({(count + length - 1) / length, length, type, reduction, "all_reduce", lengthOf,
+       [=](int64_t chunk, int64_t) { return lengthOf(chunk); },
        [=](int64_t chunk, std::byte *to) {
          std::memcpy(to, static_cast<const std::byte *>(in) + chunk * length * width,
                      static_cast<size_t>(lengthOf(chunk) * width));
@@ -176,6 +183,7 @@ void TwoLevelGroup::reduceScatter(const void *in, void *out, int64_t count, dtcc
   auto partOf = [=](int64_t chunk) { return std::min(most, count - chunk * most); };
   run({(count + most - 1) / most, most * size, type, reduction, "reduce_scatter",
        [=](int64_t chunk) { return partOf(chunk) * size; },
+       [=, this](int64_t chunk, int64_t run) { return partOf(chunk) * begins[static_cast<size_t>(run) + 1]; },
        [=](int64_t chunk, std::byte *to) {
          const int64_t bytes = partOf(chunk) * width;
          for (int64_t i = 0; i < size; ++i)

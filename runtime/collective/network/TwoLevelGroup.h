@@ -61,6 +61,8 @@ private:
     const char *call;
     /// Elements of a chunk, at most `length`.
     std::function<int64_t(int64_t chunk)> lengthOf;
+    /// Elements from the start of a chunk of whose results the runs up to `run` need any.
+    std::function<int64_t(int64_t chunk, int64_t run)> neededUpTo;
     /// Copies this member's values of a chunk into `to`.
     std::function<void(int64_t chunk, std::byte *to)> fill;
     /// Takes the results of a chunk.

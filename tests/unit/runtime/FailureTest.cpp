@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/collective/Communicator.h"
+#include "runtime/collective/network/HostNotes.h"
 #include "runtime/core/Error.h"
 
 #include <gtest/gtest.h>
@@ -99,6 +100,33 @@ TEST(Failure, MessagesMustBeReservedAndFit) {
         group.send(&value, 4, 0);
       });
   EXPECT_NE(std::string(wrong.what()).find("expects a message of 8 bytes from member 1, got: 4"), std::string::npos);
+}
+
+/// What ranks 2 and 3 of one host are known to do, if rank 3 alone answers, in a message cut to `bytes`.
+std::map<int64_t, Watch::Note> askedOf(bool always, size_t bytes = 1000) {
+  std::vector<std::byte> answer =
+      bytesOf({{2, {/*answers=*/true, -1, "", 3, 138}}, {3, {false, 2, "rank 3 waits", 3}}});
+  answer.resize(std::min(answer.size(), bytes));
+  GatheredNotes gathered;
+  gathered.add(3, answer);
+  EXPECT_EQ(gathered.answers(), 1u);
+  return gathered.notes(std::vector<int64_t>{1, 2, 3}, always);
+}
+
+TEST(Failure, ARankAnswersForThoseOfItsHost) {
+  std::map<int64_t, Watch::Note> notes = askedOf(/*always=*/true);
+  EXPECT_FALSE(notes[1].answers);
+  EXPECT_EQ(notes[1].step, -1);
+  // Its neighbour sees nothing wrong, but its own link would have answered.
+  EXPECT_FALSE(notes[2].answers);
+  EXPECT_EQ(notes[2].step, 3);
+  EXPECT_EQ(notes[2].command, 138u);
+  EXPECT_TRUE(notes[3].answers);
+  EXPECT_EQ(notes[3].absent, 2);
+  EXPECT_EQ(notes[3].text, "rank 3 waits");
+  EXPECT_TRUE(askedOf(/*always=*/false)[2].answers);
+  for (size_t bytes = 0; bytes < 100; ++bytes)
+    askedOf(true, bytes);
 }
 
 } // namespace
