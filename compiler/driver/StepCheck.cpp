@@ -181,6 +181,14 @@ LogicalResult StepCheck::run(ModuleOp distributed, int64_t steps, raw_ostream &s
                << number << " the " << what << " must be " << (*expected)[at].floats[0] << ", got: " << value;
       worst.note(difference, what + " of step " + Twine(number));
     }
+    for (auto [n, value] : llvm::enumerate(report->prediction)) {
+      double wanted = (*expected)[5].floats[n], difference = std::abs(value - wanted) / std::max(1.0, std::abs(wanted));
+      if (difference > kMostDifference)
+        return step.emitError("the partitioned step is not the step: behind step ")
+               << number << " cell " << n << " of the prediction of an evaluation must be " << wanted
+               << ", got: " << value;
+      worst.note(difference, "prediction behind step " + Twine(number));
+    }
     auto states = ranks.states();
     if (failed(states))
       return failure();

@@ -67,21 +67,26 @@ static uint64_t reachOf(const Image &image, std::span<const dtcc_action> actions
   return most;
 }
 
-/// Says what an evaluation is, and how much of the activations' memory is there for its sake.
-static std::string evaluationText(const Image &image, const dtcc_stage &stage) {
-  std::span<const dtcc_action> all = rowsOf(stage.actions, image.actions()),
-                               step = rowsOf(dtcc_step_actions(&stage), image.actions());
-  std::span<const dtcc_action> evaluation = all.subspan(step.size());
+/// Says what an evaluation is, and how much of the activations' memory is there for its sake, of the stage with most.
+static std::string evaluationText(const Image &image) {
   size_t commands = 0;
-  for (const dtcc_action &action : evaluation)
-    commands += image.phases()[action.phase].command_count;
-  uint64_t own = reachOf(image, evaluation), others = reachOf(image, step);
-  uint32_t prediction = stage.scalars[DTCC_SCALAR_PREDICTION];
+  uint64_t added = 0;
+  for (const dtcc_stage &stage : image.stages()) {
+    std::span<const dtcc_action> all = rowsOf(stage.actions, image.actions()),
+                                 step = rowsOf(dtcc_step_actions(&stage), image.actions());
+    std::span<const dtcc_action> evaluation = all.subspan(step.size());
+    size_t ofStage = 0;
+    for (const dtcc_action &action : evaluation)
+      ofStage += image.phases()[action.phase].command_count;
+    commands = std::max(commands, ofStage);
+    uint64_t own = reachOf(image, evaluation), others = reachOf(image, step);
+    added = std::max(added, own - std::min(own, others));
+  }
+  uint32_t prediction = image.stages()[0].scalars[DTCC_SCALAR_PREDICTION];
   bool generates = prediction != DTCC_NONE && image.views()[prediction].rank > 0;
   std::string text = std::string("eval     the loss") + (prediction == DTCC_NONE || generates ? "" : " and accuracy") +
                      ", " + std::to_string(commands) + " commands, in the memory above" +
-                     (own > others ? ", of which " + bytesText(static_cast<double>(own - others)) + " is for it" : "") +
-                     "\n";
+                     (added > 0 ? ", of which " + bytesText(static_cast<double>(added)) + " is for it" : "") + "\n";
   if (generates)
     text += "generate a forward pass over " + std::to_string(image.training().tokens / image.mesh().slots()) +
             " tokens for each token; two copies of a row of logits are in the memory above, " +
@@ -116,7 +121,7 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
       out << besidesText(gpuOverhead(image, stage));
   }
   if (image.stages()[0].evaluation > 0)
-    out << evaluationText(image, image.stages()[0]);
+    out << evaluationText(image);
   int64_t parameters = 0;
   for (const dtcc_state &state : image.states()) {
     int64_t count = image.isCopy(state) ? 0 : 1;

@@ -141,6 +141,13 @@ static LogicalResult runReport(ReportOp op, RankStorage &storage, int64_t) {
       if (double other = scalarOf(storage, value, rank); other != *field)
         return op->emitError("ranks must report the same, got ") << *field << " and " << other;
   }
+  if (!op.getPrediction())
+    return success();
+  const Shards &all = storage.lockStep.values[op.getPrediction()];
+  report.prediction = all.front().floats;
+  for (const HostTensor &other : all)
+    if (other.floats != report.prediction)
+      return op->emitError("ranks must report the same prediction");
   return success();
 }
 

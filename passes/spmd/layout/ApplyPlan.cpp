@@ -15,6 +15,7 @@
 #include "passes/spmd/layout/BatchStatistics.h"
 #include "passes/spmd/layout/FactorClasses.h"
 #include "passes/spmd/layout/OrderPositions.h"
+#include "passes/spmd/layout/PaddedPrediction.h"
 #include "passes/spmd/layout/PartialFlow.h"
 #include "passes/spmd/layout/PlanAttribute.h"
 #include "passes/spmd/layout/Projection.h"
@@ -514,6 +515,8 @@ LogicalResult PlanApplier::run() {
   if (failed(checkPlan()) || failed(classify()) || failed(placeOps()) || failed(placeStates()) ||
       failed(choosePadding()))
     return failure();
+  dropPaddedPrediction(
+      step, [&](Operation *op, size_t factor) { return paddedSizes.contains(classes.ofFactor(op, factor)); });
   builder.setInsertionPointToStart(module.getBody());
   SmallVector<Attribute> axes;
   for (const MeshAxis &axis : plan.mesh.axes)

@@ -11,6 +11,7 @@
 #include "dialects/AllDialects.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/graph/Evaluation.h"
 #include "passes/graph/Evaluator.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/Recompute.h"
@@ -61,11 +62,21 @@ struct StepFixture : testing::Test {
     }
   }
 
+  /// The logits of a row are asked for where no plan splits positions.
+  graph::Prediction predictionUnder(const plan::Plan &plan) {
+    graph::Prediction prediction = graph::predictionOf(step, graph::findPredictingLoss(step));
+    bool isWhole = plan.withoutUnitAxes(plan.sequenceAxes).empty() && prediction == graph::Prediction::Logits;
+    return isWhole ? prediction : graph::Prediction::None;
+  }
+
   /// The programs of a plan; null if it does not apply, or, after a failure of the test, if lowering fails.
   mlir::OwningOpRef<mlir::ModuleOp> distribute(const plan::Plan &plan) {
     mlir::OwningOpRef<mlir::ModuleOp> module = whole->clone();
     auto copy = module->lookupSymbol<mlir::func::FuncOp>("step");
-    if (mlir::failed(graph::recompute(copy, plan)) || mlir::failed(applyPlan(*module, plan)))
+    if (mlir::failed(graph::recompute(copy, plan)))
+      return {};
+    graph::addEvaluation(copy, predictionUnder(plan));
+    if (mlir::failed(applyPlan(*module, plan)))
       return {};
     auto run = [&](auto... passes) {
       mlir::PassManager manager(&context);
@@ -85,12 +96,16 @@ struct StepFixture : testing::Test {
     return {};
   }
 
-  /// Three steps by the plan equal three steps on whole tensors. False if the plan does not apply.
+  /// Three steps by the plan, an evaluation behind each, equal three steps on whole tensors. False if the plan does not
+  /// apply.
   bool compare(const plan::Plan &plan, int64_t labels, int steps = 3) {
     mlir::OwningOpRef<mlir::ModuleOp> module = distribute(plan);
     if (!module)
       return false;
-    graph::Evaluator reference(*whole);
+    mlir::OwningOpRef<mlir::ModuleOp> both = whole->clone();
+    auto withEvaluation = both->lookupSymbol<mlir::func::FuncOp>("step");
+    graph::addEvaluation(withEvaluation, predictionUnder(plan));
+    graph::Evaluator reference(*both);
     EXPECT_TRUE(mlir::succeeded(reference.initialize()));
     StepEvaluator distributed(*module);
     EXPECT_TRUE(mlir::succeeded(distributed.initialize(reference.states)));
@@ -99,7 +114,7 @@ struct StepFixture : testing::Test {
       llvm::StringMap<HostTensor> named;
       for (auto [n, tensor] : llvm::enumerate(inputs))
         named[step.getArgAttrOfType<mlir::StringAttr>(n, "graph.name").getValue()] = tensor;
-      auto expected = reference.run(step, inputs);
+      auto expected = reference.run(withEvaluation, inputs);
       auto report = distributed.run(named);
       EXPECT_TRUE(mlir::succeeded(expected) && mlir::succeeded(report));
       if (mlir::failed(expected) || mlir::failed(report))
@@ -107,6 +122,11 @@ struct StepFixture : testing::Test {
       near(report->lossSum, (*expected)[0].floats[0], "loss");
       near(report->count, (*expected)[1].floats[0], "count");
       near(report->gradNorm, (*expected)[2].floats[0], "gradient norm");
+      near(report->evaluatedSum, (*expected)[3].floats[0], "loss of the evaluation");
+      near(report->evaluatedCount, (*expected)[4].floats[0], "count of the evaluation");
+      // Predictions that padding would falsify are left out.
+      for (auto [n, logit] : llvm::enumerate(report->prediction))
+        near(logit, (*expected)[5].floats[n], "logit");
       auto states = distributed.states();
       EXPECT_TRUE(mlir::succeeded(states));
       if (mlir::failed(states))
