@@ -240,7 +240,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       ->group(training);
 
   app.add_option("--max-grad-norm-ratio", options.maxGradNormRatio,
-                 "A step whose gradients' norm is above X times the median of the last 32 is such a step too")
+                 "Take a step whose gradients' norm is above X times the median of the last 32 for such a step")
       ->check(atLeast(1.0))
       ->group(training);
 

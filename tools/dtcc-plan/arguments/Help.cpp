@@ -85,6 +85,8 @@ memory of a device, a lower bound on the time of any plan, and why the runners-u
         zero("ZeRO stage, 0 to 3"), option("microbatches", "N", "micro-batches of a step", "", "8"), offload(),
         top("10"), option("precision", "NAME", "type in which layers compute", "bf16; of a model file as dtcc", "fp8"),
         option("software", "NAME", "framework whose defaults apply (with --transformer)", "NeMo", "NeMo"),
+        word("write", "megatron|nemo|torchtitan|deepspeed", "print the best plan as options of a framework", "",
+             "megatron"),
         option("o", "FILE.json", "write the best plan, for dtcc --plan=FILE.json", "", "plan.json"), page(),
         trace("write the forecast of a step, for Perfetto"), json()}},
       {"show",
@@ -140,6 +142,19 @@ model is priced by its commands, on the machine that it was compiled for.
              "fp8"),
         tokens(), price(), option("step-seconds", "X", "the measured time of a step (with a program)", "", "0.8"),
         json()}},
+      {"choose",
+       R"(dtcc-plan choose --transformer=llama3-8b --batch=512 --tokens=1T --deadline=30d \
+                 --clusters=128x8xh100@2.5,256x8xa100-80@1.3
+dtcc-plan choose MODEL --bind=batch=512,seq=4096 --tokens=1T --budget=500K --clusters=..
+Searches each cluster, whole and with a half, a quarter, .. of its nodes as long as the
+model fits, and prints time, device-hours and dollars of the run. All train the same batch.
+)",
+       {option("clusters", "A@2.5,B@1.3", "what there is, and dollars a device and hour; files count whole", "",
+               "128x8xh100@2.5,256x8xa100-80@1.3"),
+        tokens(), option("deadline", "90m|12h|30d", "name the cheapest that is done in time", "", "30d"),
+        option("budget", "DOLLARS", "name the fastest that costs no more", "", "2M"),
+        option("goodput", "X", "share of the time that trains, beside failures and evaluation", "1", "0.9"), bySizes(),
+        bind(), batch(), mesh("a part of the plan; the rest is searched"), zero("ZeRO stage, 0 to 3"), json()}},
       {"validate",
        R"(dtcc-plan validate RUNS.csv [-o out.csv]
 Forecasts measured runs, and prints the errors of each source of runs.
