@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A compiled program."""
 from pathlib import Path
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence
 
 from . import options as words_of
 from .errors import DtccError, call
@@ -52,6 +52,21 @@ class Program:
             data = [f"{name}={words_of.text_of('data', file)}" for name, file in data.items()]
         given = {"tokens": tokens, "data": data, "steps": steps, **options}
         return start(self, given, metrics, save, progress, launcher)
+
+    def generate(self, prompt: Sequence[int], tokens: int = 100, *, run: Optional[Run] = None,
+                 launcher: Sequence[str] = (), **options: Any) -> List[int]:
+        """Token ids: those of the prompt, and so many behind it that the model predicts.
+
+        run      whose trained weights predict; default: the program's own, or a checkpoint of checkpoint="ck"
+        options  temperature=0.8, top_k=40, seed=1, stop_token=ID; without a temperature the likeliest token counts
+
+        Every token costs a forward pass over the whole window. Raises DtccError if the model is not causal.
+        """
+        if run is not None:
+            options["weights"] = run.weights_folder()
+        given = {"generate": tokens, "prompt_tokens": ",".join(str(int(token)) for token in prompt), **options}
+        written = call([*launcher, str(self.path), *words_of.words(given)]).stdout
+        return [int(token) for token in written.split(",")]
 
     def __repr__(self) -> str:
         return f"Program({str(self.path)!r})"

@@ -55,9 +55,13 @@ class Run:
         """Copies the trained weights into a PyTorch module of the same names and shapes."""
         from . import weights
 
+        weights.load(module, self.weights_folder())
+
+    def weights_folder(self) -> Path:
+        """Where the trained weights lie; an error if the run saved none."""
         if self.weights is None:
             raise ValueError("the run saved no weights: run it with save=True")
-        weights.load(module, self.weights)
+        return self.weights
 
     def __repr__(self) -> str:
         steps = self.metrics

@@ -95,8 +95,6 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
   Options options;
   if (failed(parseOptions(int(rest.size()), rest.data(), options)))
     return kWrongUsage;
-  if (options.output != "-")
-    return usage("search takes -o from the command line alone, got: " + options.output + " in " + options.config);
   if (options.emit != "plan")
     return usage("search emits plans alone, got: --emit=" + options.emit);
   if (!options.plan.empty())

@@ -84,23 +84,22 @@ void Arguments::addFile(const CLI::App &app, const std::string &path) {
   }
 }
 
-/// A number where reading it back gives the same letters, else text.
-template <typename Number> static bool isPlain(const std::string &text, Number &number) {
+/// Whether `text` is a number, and reading it gives the same letters again.
+template <typename Number> static bool isPlain(const std::string &text) {
+  Number number{};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   char digits[32];
   return error == std::errc() && end == text.data() + text.size() &&
          text == std::string(digits, std::to_chars(digits, digits + sizeof(digits), number).ptr);
 }
 
-static void append(toml::array &list, const std::string &value) {
-  int64_t whole = 0;
-  double real = 0;
-  if (isPlain(value, whole))
-    list.push_back(whole);
-  else if (isPlain(value, real) && value.find('.') != std::string::npos)
-    list.push_back(real);
-  else
-    list.push_back(value);
+/// A value of TOML: a number, if that is sure to be read as the user wrote it, else text.
+static std::string valueText(const std::string &value) {
+  if (isPlain<int64_t>(value) || (isPlain<double>(value) && value.find('.') != std::string::npos))
+    return value;
+  std::ostringstream out;
+  out << toml::value<std::string>(value);
+  return out.str();
 }
 
 std::string Arguments::configText() const {
@@ -109,17 +108,11 @@ std::string Arguments::configText() const {
   for (const Given &each : given) {
     if (ofThisProcess.count(each.name))
       continue;
-    toml::array list;
+    std::string list;
     for (const std::string &value : each.values)
-      append(list, value);
-    toml::table row;
-    if (each.values.empty())
-      row.insert(each.name, true);
-    else if (list.size() == 1)
-      row.insert(each.name, list[0]);
-    else
-      row.insert(each.name, list);
-    out << row << "\n";
+      list += (list.empty() ? "" : ", ") + valueText(value);
+    bool several = each.values.size() > 1;
+    out << each.name << " = " << (each.values.empty() ? "true" : several ? "[ " + list + " ]" : list) << "\n";
   }
   return out.str();
 }

@@ -87,6 +87,19 @@ place = program.path
 del program, run, error  # whose frames hold the program
 assert not place.exists() and kept.path.exists()
 
+# Tokens are those of the command line, from the program's weights and from those of a run.
+trained = kept.run(tokens="corpus.bin:u16", steps=3, lr=0.1, progress=False)
+own = kept.generate([1, 2, 3], 4)
+assert own[:3] == [1, 2, 3] and len(own) == 7, own
+line = subprocess.run([str(kept.path), "--generate=4", "--prompt-tokens=1,2,3"], capture_output=True, text=True).stdout
+assert line.strip() == ",".join(map(str, own)), line
+drawn = kept.generate([1, 2, 3], 20, run=trained, temperature=1.0, seed=5)
+assert drawn == kept.generate([1, 2, 3], 20, run=trained, temperature=1.0, seed=5) and len(drawn) == 23
+assert drawn != kept.generate([1, 2, 3], 20, temperature=1.0, seed=5)
+refused(dtcc.DtccError, lambda: kept.generate([10**6], 1), "--prompt-tokens: a token must be from 0 to")
+refused(ValueError, lambda: kept.generate([1], 1, run=kept.run(tokens="corpus.bin:u16", steps=1, save=False, progress=False)),
+        "saved no weights")
+
 # The bar of a terminal, without tqdm.
 progress.tqdm = None
 terminal = io.StringIO()
