@@ -13,7 +13,7 @@ from .errors import call, pass_on
 from .folder import TemporaryFolder
 from .program import Program
 
-# Where the export lies, if it is not installed as a package: in the repository, and in an installed tree.
+# Folders of the export where it is not installed as a package: in the repository, and in an installed tree.
 EXPORT = (tools.HERE.parents[1] / "tools" / "export", tools.HERE.parents[1] / "export")
 
 

@@ -147,12 +147,12 @@ public:
   virtual void abort(int status) noexcept = 0;
   /// The watch by which a wait outside the communicator (for a GPU) learns that it is in vain; null with one rank.
   virtual Watch *watch() { return nullptr; }
-  /// Where the rank of this process says how far it is; null where nobody else could read it.
+  /// The place at which the rank of this process says how far it is; null where nobody else could read it.
   virtual Position *position() { return nullptr; }
   /// Puts the command of a position into words, for `everyRank`; null: nobody does any more.
   virtual void tellWhere(const Whereabouts *) {}
-  /// What every rank was last doing, a line each, as far as it can be learned within a second or two; empty where ranks
-  /// are threads. Called by the process that says why all end, before it ends them.
+  /// A line for every rank with what it was last doing, as far as that can be learned within a second or two; empty
+  /// where ranks are threads. Called by the process that says why all end, before it ends them.
   virtual std::string everyRank() noexcept { return {}; }
   /// Whether this process says why all end: the first that asks. Empty if processes cannot agree on it.
   virtual std::optional<bool> speaks() noexcept { return std::nullopt; }

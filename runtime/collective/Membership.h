@@ -20,7 +20,7 @@
 
 namespace dtcc::rt {
 
-/// Where a rank is in its program, for other ranks to read while it runs.
+/// Step and command of a rank, for other ranks to read while it runs.
 struct Position {
   static constexpr uint32_t noCommand = ~0u;
   std::atomic<int64_t> step{0};
@@ -33,7 +33,7 @@ public:
   virtual ~Whereabouts() = default;
   /// "step 5, phase 'forward', command 12 (all_reduce of wte)"
   virtual std::string text() const = 0;
-  /// The same of any rank of the run that is at `command` of `step`.
+  /// Such a text for any rank of the run that is at `command` of `step`.
   virtual std::string textAt(int64_t step, uint32_t command) const = 0;
 };
 

@@ -43,7 +43,7 @@ public:
   std::optional<Watch::Note> noteOf(int64_t rank) const;
   /// Facts about all ranks that are here.
   std::map<int64_t, Watch::Note> notes() const;
-  /// Where this process says how far it is.
+  /// The place at which this process says how far it is.
   Position &position() { return entries[me].position; }
   /// Number of the process that runs `rank`, or 0.
   int64_t pidOf(int64_t rank) const;

@@ -99,7 +99,7 @@ std::string Watch::hangText(const Wait &wait) {
 }
 
 std::string Watch::everyRank(int64_t ranks, const Whereabouts *where) {
-  /// Of more ranks those that wait are counted.
+  /// Ranks that get a line each; of more ranks those that wait are counted.
   constexpr int64_t mostLines = 64;
   const std::map<int64_t, Note> all = notes();
   std::string lines;

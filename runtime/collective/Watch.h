@@ -67,7 +67,7 @@ public:
     int64_t step = -1;   /* where it is in its program; 0: before the first step; -1: nobody knows */
     uint32_t command = Position::noCommand;
   };
-  /// What each of `ranks` ranks was last doing, a line each. `where` puts commands into words; may be null.
+  /// A line for each of `ranks` ranks with what it was last doing. `where` puts commands into words; may be null.
   std::string everyRank(int64_t ranks, const Whereabouts *where);
 
 protected:

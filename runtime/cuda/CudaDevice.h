@@ -97,7 +97,7 @@ private:
   std::vector<HostMirror> mirrors; /* of the stage's arenas; empty for those that lie with the host */
   std::vector<Range> states;       /* of each of the image's arenas, what holds states */
   CUmodule program = nullptr;
-  /// Of each slot the rank's dtcc_rank, then its coordinates; behind all slots Rank::gradNormLimit.
+  /// The rank's dtcc_rank of each slot, each with its coordinates; behind all slots Rank::gradNormLimit.
   CUdeviceptr records = 0;
   uint64_t recordBytes = 0;
   std::vector<std::byte> hostRecords;

@@ -33,7 +33,7 @@ bool Generation::slides() const {
 }
 
 bool Generation::checkCausal(const LogitsOf &logitsOf) {
-  // What differs in a causal model is at most rounding.
+  // Logits of a causal model differ by rounding at most.
   constexpr float most = 1e-4f;
   std::span<const int64_t> first(options.prompt.data(), 1);
   shown.show(first, shown.lower());

@@ -34,7 +34,7 @@ public:
 
   /// Shows the last of `known` tokens, at most length(), with `padding` behind them.
   void show(std::span<const int64_t> known, int64_t padding);
-  /// What was shown, as data of all inputs; its step begins at sample 0.
+  /// The shown tokens as data of all inputs; their step begins at sample 0.
   const Batches &batches() const { return *data; }
 
 private:

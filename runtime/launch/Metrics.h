@@ -48,7 +48,7 @@ struct StepFacts {
   double lr = 0;
   double seconds = 0;
   double dataSeconds = 0; /* of them, until the samples were copied */
-  /// By rank, what it spent on its own: neither waiting for others nor exchanging data. Empty where that is not known.
+  /// Seconds that each rank spent on its own: neither waiting for others nor exchanging data. Empty where not known.
   std::vector<double> rankSeconds;
 };
 

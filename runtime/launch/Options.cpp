@@ -117,7 +117,7 @@ void addGeneration(CLI::App &app, GenerateOptions &generate, std::string &prompt
   app.add_option("--stop-token", generate.stop, "End behind this token")->group(group);
 }
 
-/// What the options say together of generation; completes them.
+/// Checks the options of generation against each other, and completes them.
 void checkGeneration(const CLI::App &app, Options &options, const std::string &prompt, const Image &image) {
   if (!options.generate.isAsked()) {
     for (const char *option : {"--prompt-tokens", "--temperature", "--top-k", "--stop-token"})

@@ -343,7 +343,7 @@ private:
     facts.batches = shared.evaluated->stepsPerEpoch();
     if (options.steps > 0)
       facts.batches = std::min(facts.batches, options.steps);
-    // Of losses, counts and hits, which rank 0 reads and tells the others.
+    // Losses, counts and hits, which rank 0 reads and tells the others.
     double total[3] = {0, 0, 0};
     uint32_t prediction = rank.stage.scalars[DTCC_SCALAR_PREDICTION];
     bool counts = prediction != DTCC_NONE && image.views()[prediction].rank == 0;

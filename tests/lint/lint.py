@@ -17,7 +17,7 @@ import sys
 CODE = (".cpp", ".h", ".cu", ".td", ".def", ".py", ".cmake", ".inc")
 MOST_LINES = 600
 MOST_FILES = 30
-# Of isa, cast, dyn_cast and getDefiningOp in passes/spmd, each op that they name counted once.
+# Ops that isa, cast, dyn_cast and getDefiningOp name in passes/spmd, each counted once in a call.
 MOST_CASTS = 46
 # The parts of a pass description, and the sentences that end an op description (docs/style.md).
 PASS_PARTS = ("Input:", "Output:", "Guarantees", "Example")

@@ -38,7 +38,7 @@ struct Candidate {
   bool isOnFront = false;
 
   bool works() const { return reason.empty(); }
-  /// What is spent: dollars, or device-hours where prices are not known.
+  /// Dollars of the run, or device-hours where prices are not known.
   double spent() const { return run.deviceHours() * (run.price > 0 ? run.price : 1); }
 };
 

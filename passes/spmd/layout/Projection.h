@@ -36,7 +36,7 @@ llvm::Expected<OpLayouts> project(const FactorMap &map, const Placement &placeme
 /// For each factor of `op`, the factor of its forward op whose axes a plan gives to it; -1 for none. `isForward`: the
 /// op computes what its forward op does, by the same factors. All who read the entries of a plan do it by this.
 llvm::SmallVector<int64_t> plannedFactors(mlir::Operation *op, const FactorMap &map, bool isForward);
-/// The same of an op of a step: forward ops are those of the forward pass.
+/// The factors of an op of a step, whose forward ops are those of the forward pass.
 llvm::SmallVector<int64_t> plannedFactors(mlir::Operation *op, const FactorMap &map);
 
 /// Returns the reason why the factor cannot take axes, or nothing if it can. Index and decompose

@@ -88,7 +88,7 @@ public:
   Position alone;           /* of this rank, where they do not */
 
   Position &position() { return node ? node->roll().position() : alone; }
-  /// What the ranks of this host do.
+  /// Facts about the ranks of this host.
   std::map<int64_t, Note> near() {
     if (node)
       return node->roll().notes();

@@ -49,8 +49,8 @@ public:
   bool wasTold() const { return told; }
   /// A rank whose connection ended without a word, or -1.
   int64_t lost() const { return lostRank; }
-  /// What `ranks` of other hosts do; they have a second to answer. A rank also answers for those of its host that do
-  /// not.
+  /// Facts about `ranks` of other hosts, which have a second to answer. A rank also answers for those of its host that
+  /// do not.
   Notes ask(std::span<const int64_t> ranks);
 
 private:

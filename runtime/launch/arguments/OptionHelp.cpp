@@ -14,8 +14,8 @@
 namespace dtcc::rt {
 namespace {
 
-/// What CLI11 has no place for. A value with '|' between lower-case words is a list of all legal words. A row of an
-/// option that a program lacks has no effect.
+/// Facts about an option for which CLI11 has no place. A value with '|' between lower-case words is a list of all legal
+/// words. A row of an option that a program lacks has no effect.
 struct Details {
   std::string_view name, value, example;
 };

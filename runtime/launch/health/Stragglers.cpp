@@ -23,7 +23,7 @@ std::vector<Straggler> Stragglers::step(std::span<const double> seconds) {
     for (int64_t rank : ranks)
       sorted.push_back(seconds[static_cast<size_t>(rank)]);
     std::sort(sorted.begin(), sorted.end());
-    // Of an even number the lower: of two ranks one is compared with the other.
+    // The lower of the two in the middle: of two ranks one is compared with the other.
     const double median = sorted[(sorted.size() - 1) / 2];
     for (int64_t rank : ranks) {
       Record &record = records[static_cast<size_t>(rank)];

@@ -24,7 +24,7 @@ static constexpr StringLiteral kNoTier[] = {
     "OptionalHasElement", "RoiAlign",           "STFT",         "TfIdfVectorizer",  "Unique",
 };
 
-/// What exports of networks and training seldom contain: 66 operators, whose tests are 350.
+/// Operators that exports of networks and training seldom contain: 66, whose tests are 350.
 static constexpr StringLiteral kTierB[] = {
     "Acos",
     "Acosh",

@@ -102,7 +102,7 @@ TEST(Failure, MessagesMustBeReservedAndFit) {
   EXPECT_NE(std::string(wrong.what()).find("expects a message of 8 bytes from member 1, got: 4"), std::string::npos);
 }
 
-/// What ranks 2 and 3 of one host are known to do, if rank 3 alone answers, in a message cut to `bytes`.
+/// Notes about ranks 2 and 3 of one host, if rank 3 alone answers, in a message cut to `bytes`.
 std::map<int64_t, Watch::Note> askedOf(bool always, size_t bytes = 1000) {
   std::vector<std::byte> answer =
       bytesOf({{2, {/*answers=*/true, -1, "", 3, 138}}, {3, {false, 2, "rank 3 waits", 3}}});

@@ -29,7 +29,7 @@ TEST(SpikeGuard, LimitsByTheMedianOfTheLastSteps) {
   guard.add(std::numeric_limits<double>::quiet_NaN());
   EXPECT_EQ(guard.norms().size(), SpikeGuard::window);
   EXPECT_EQ(guard.limit(), 3);
-  // What a checkpoint held goes on.
+  // The norms of a checkpoint go on.
   EXPECT_EQ(SpikeGuard(2, guard.norms()).limit(), 2);
   EXPECT_EQ(SpikeGuard(0, guard.norms()).limit(), none);
 }

@@ -77,7 +77,7 @@ float valueOf(int64_t rank, int64_t i) { return static_cast<float>((rank * 7919 
 
 /// Results go back along the chain of hosts only as far as somebody needs them.
 TEST(TwoLevelGroup, AReduceScatterSendsLessThanAnAllReduce) {
-  // Of one chunk, of one that does not divide, of more than the window holds.
+  // Parts of one chunk, of one that does not divide, of more than the window holds.
   for (int64_t part : {20000, 20001, 900007})
     for (int64_t ranks : {2, 3}) {
       const int64_t count = part * ranks;

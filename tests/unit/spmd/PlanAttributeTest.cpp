@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a field of a plan says reaches the image of the program through the attribute, and
+// The value of each field of a plan reaches the image of the program through the attribute, and
 // through its text, where a module is written and read again. Each case sets what the other
 // cases leave out.
 //

@@ -40,7 +40,7 @@ public:
   llvm::Expected<double> amount(llvm::StringRef name, double missing) const;
   /// Seconds of a time in minutes, hours or days: "90m", "12h", "30d". Nothing if it was not given.
   llvm::Expected<std::optional<double>> duration(llvm::StringRef name) const;
-  /// The same command line with another value of an option.
+  /// This command line with another value of an option.
   Arguments with(llvm::StringRef name, llvm::StringRef value) const;
 
 private:

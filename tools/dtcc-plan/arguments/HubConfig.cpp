@@ -21,7 +21,7 @@ using namespace dtcc;
 using llvm::StringRef;
 
 namespace {
-/// What a family does that its configuration does not say.
+/// Facts about a family that its configuration does not say.
 struct Family {
   StringRef name;
   /// Three matrices in the feed-forward part; the embedding is the head unless tie_word_embeddings says otherwise.

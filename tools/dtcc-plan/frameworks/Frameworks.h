@@ -52,7 +52,7 @@ struct FrameworkConfig {
 
 struct Framework {
   llvm::StringRef name;
-  /// What the text is, for its heading: "arguments of pretrain_gpt.py".
+  /// A name of the text, for its heading: "arguments of pretrain_gpt.py".
   llvm::StringRef title;
   FrameworkConfig (*write)(const FrameworkPlan &plan);
 };
@@ -60,7 +60,7 @@ struct Framework {
 /// The framework of a name; an error names those that there are.
 llvm::Expected<const Framework *> findFramework(llvm::StringRef name);
 
-/// What --write asks for.
+/// The request of --write.
 struct FrameworkRequest {
   /// Null: nothing is asked for.
   const Framework *framework = nullptr;
