@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/file/Model.h"
 #include "onnx/onnx-ml.pb.h"
 
 using namespace mlir;
