@@ -9,6 +9,7 @@
 #include "compiler/options/Options.h"
 #include "planner/parallelism/Schedules.h"
 #include "runtime/abi/ConfigFile.h"
+#include "runtime/abi/NearestName.h"
 #include "runtime/abi/OptionRow.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
@@ -144,16 +145,12 @@ const Row *find(StringRef name) {
   return nullptr;
 }
 
-StringRef nearest(StringRef name) {
-  StringRef best;
-  unsigned distance = 4;
+std::string nearest(StringRef name) {
+  std::vector<std::string> names;
   for (const Group &group : table())
     for (const Row &row : group.rows)
-      if (unsigned d = name.edit_distance(row.name, true, distance); d < distance) {
-        distance = d;
-        best = row.name;
-      }
-  return best;
+      names.push_back(row.name.str());
+  return nearestName(name, names);
 }
 
 LogicalResult usage(const Twine &message) {
@@ -208,9 +205,9 @@ static LogicalResult readFile(StringRef path, const llvm::StringSet<> &typed, Op
     if (each.name == "config" || each.name == "help" || each.name == "version")
       return usage(each.place + "'" + each.name + "' is for the command line alone");
     if (!row) {
-      StringRef guess = nearest(each.name);
+      std::string guess = nearest(each.name);
       return usage(each.place + "unknown option '" + each.name + "'" +
-                   (guess.empty() ? "" : "; did you mean '" + guess.str() + "'?"));
+                   (guess.empty() ? "" : "; did you mean '" + guess + "'?"));
     }
     if (bool(row->flag) != each.isFlag)
       return usage(each.place + "'" + each.name + "' must be " +
@@ -252,8 +249,8 @@ LogicalResult dtcc::parseOptions(int argc, const char *const *argv, Options &opt
     }
     const Row *row = find(name);
     if (!row) {
-      StringRef guess = nearest(name);
-      return usage("unknown option " + argument + (guess.empty() ? "" : "; did you mean --" + guess.str() + "?"));
+      std::string guess = nearest(name);
+      return usage("unknown option " + argument + (guess.empty() ? "" : "; did you mean --" + guess + "?"));
     }
     typed.insert(name);
     if (row->flag) {

@@ -96,31 +96,4 @@ std::vector<std::string> linkNames() {
   return names;
 }
 
-static size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j)
-    row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t same = diagonal + (std::tolower(a[i - 1]) != std::tolower(b[j - 1]));
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, same});
-    }
-  }
-  return row.back();
-}
-
-std::string nearestName(std::string_view name, const std::vector<std::string> &known) {
-  std::string best;
-  size_t distance = std::max<size_t>(2, name.size() / 3) + 1;
-  for (const std::string &candidate : known)
-    if (size_t d = editDistance(name, candidate); d < distance) {
-      distance = d;
-      best = candidate;
-    }
-  return best;
-}
-
 } // namespace dtcc::cost

@@ -73,9 +73,6 @@ const Link *findLink(std::string_view name);
 std::vector<std::string> deviceNames(bool others = false);
 std::vector<std::string> linkNames();
 
-/// The known name nearest to `name` by edits, or empty if none is near.
-std::string nearestName(std::string_view name, const std::vector<std::string> &known);
-
 } // namespace dtcc::cost
 
 #endif // DTCC_PLANNER_COST_DEVICES_H

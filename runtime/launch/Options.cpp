@@ -9,7 +9,6 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/launch/arguments/Arguments.h"
-#include "runtime/launch/arguments/NearestOption.h"
 #include "runtime/launch/arguments/OptionHelp.h"
 
 #include <CLI/CLI.hpp>

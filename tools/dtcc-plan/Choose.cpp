@@ -147,7 +147,7 @@ static llvm::Expected<std::vector<Candidate>> priceAll(const std::vector<Offer> 
                               other.spent() <= each.spent() &&
                               (other.run.seconds() < each.run.seconds() || other.spent() < each.spent());
                      });
-  // Those on which the model does not fit come last.
+  // Clusters on which the model does not fit come last.
   llvm::sort(candidates, [](const Candidate &a, const Candidate &b) {
     auto key = [](const Candidate &each) {
       return std::tuple(!each.works(), each.works() ? each.run.seconds() : 0, StringRef(each.offer.cluster));

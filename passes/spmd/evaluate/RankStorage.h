@@ -22,7 +22,7 @@ struct RankStorage {
   /// The report of a step, which is equal on all ranks.
   struct Report {
     double lossSum = 0, count = 0, gradNorm = 0;
-    /// Those of the evaluation behind the step, if the program has one.
+    /// Values of the evaluation behind the step, if the program has one.
     double evaluatedSum = 0, evaluatedCount = 0;
     std::vector<double> prediction = {};
     bool operator==(const Report &) const = default;

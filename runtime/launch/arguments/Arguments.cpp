@@ -8,13 +8,20 @@
 #include "runtime/launch/arguments/Arguments.h"
 
 #include "runtime/abi/ConfigFile.h"
+#include "runtime/abi/NearestName.h"
 #include "runtime/core/Error.h"
-#include "runtime/launch/arguments/NearestOption.h"
 
 #include <set>
 #include <sstream>
 
 namespace dtcc::rt {
+
+std::string nearestOption(const CLI::App &app, const std::string &name) {
+  std::vector<std::string> names;
+  for (const CLI::Option *option : app.get_options())
+    names.push_back(option->get_name());
+  return nearestName(name, names);
+}
 
 static bool isFlag(const CLI::Option &option) { return option.get_expected_max() == 0; }
 

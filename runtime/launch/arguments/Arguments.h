@@ -19,6 +19,9 @@
 
 namespace dtcc::rt {
 
+/// The option, with its dashes, that a misspelt one should have been; empty if none is near.
+std::string nearestOption(const CLI::App &app, const std::string &name);
+
 class Arguments {
 public:
   /// Throws an Error of wrong usage for a file that cannot be read or names an unknown option.

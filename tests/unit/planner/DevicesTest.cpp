@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "planner/cluster/Cluster.h"
+#include "runtime/abi/NearestName.h"
 #include <gtest/gtest.h>
 
 using namespace dtcc::cost;
@@ -34,7 +35,7 @@ TEST(Devices, FiguresOfDataSheets) {
   EXPECT_DOUBLE_EQ(a100.memoryBytes, 40 * 0x1p30);
   EXPECT_DOUBLE_EQ(a100.pricePerHour, 2);
   EXPECT_EQ(findDevice("h1000"), nullptr);
-  EXPECT_EQ(nearestName("h200x", deviceNames()), "h200");
+  EXPECT_EQ(dtcc::nearestName("h200x", deviceNames()), "h200");
 }
 
 TEST(Cluster, Names) {

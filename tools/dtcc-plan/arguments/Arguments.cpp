@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/arguments/Arguments.h"
-#include "planner/cost/Devices.h"
+#include "runtime/abi/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
@@ -34,7 +34,7 @@ llvm::Expected<Arguments> Arguments::parse(StringRef command, llvm::ArrayRef<con
     if (!llvm::is_contained(values, name)) {
       std::vector<std::string> known(values.begin(), values.end());
       known.insert(known.end(), flags.begin(), flags.end());
-      std::string near = cost::nearestName(name.str(), known);
+      std::string near = nearestName(name.str(), known);
       return llvm::createStringError("unknown option " + argument + " of " + command +
                                      (near.empty() ? "" : "; did you mean --" + near + "?"));
     }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/frameworks/Frameworks.h"
-#include "planner/cost/Devices.h"
+#include "runtime/abi/NearestName.h"
 #include "tools/dtcc-plan/tables/PrintReport.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
 #include "llvm/ADT/StringExtras.h"
@@ -26,7 +26,7 @@ llvm::Expected<const Framework *> dtcc::findFramework(StringRef name) {
       return &framework;
     names.push_back(framework.name.str());
   }
-  std::string near = cost::nearestName(name.str(), names);
+  std::string near = nearestName(name.str(), names);
   return llvm::createStringError("--write must be one of " + llvm::join(names, ", ") + ", got: " + name +
                                  (near.empty() ? "" : "; did you mean " + near + "?"));
 }
