@@ -28,6 +28,7 @@ ModeFronts::ModeFronts(const StageProblem &problem)
   findLevels();
   for (Place place = 0; place < places(); ++place)
     findFastest(place);
+  relaxed.resize(places());
 }
 
 void ModeFronts::findLevels() {
@@ -204,22 +205,73 @@ const ModeFronts::Point *ModeFronts::pointWithin(uint32_t run, Place place, doub
   return past == front.begin() ? nullptr : &*(past - 1);
 }
 
-/// Modes that need more at work leave less for what is held: each level is tried until one is as fast as any.
+double ModeFronts::leastWithin(uint32_t run, Place place, double bytes) {
+  std::optional<RelaxedModes> &modes = relaxed[place];
+  if (!modes) {
+    modes.emplace();
+    for (uint32_t type = 0; type < problem.types.size(); ++type) {
+      std::vector<BlockMode> allowed;
+      for (uint32_t mode = 0; mode < problem.types[type].modes[classOf(place)].size(); ++mode)
+        if (isAllowed(place, type, mode))
+          allowed.push_back(problem.types[type].modes[classOf(place)][mode]);
+      // A run that has the type has no room at this place.
+      if (allowed.empty())
+        modes->skipType();
+      else
+        modes->addType(allowed);
+    }
+    modes->finish();
+  }
+  const Counts &counts = *runs[run].counts;
+  RelaxedModes::Fastest all;
+  for (uint32_t type = 0; type < counts.size(); ++type) {
+    all.seconds += counts[type] * modes->fastestOf(type).seconds;
+    all.heldBytes += counts[type] * modes->fastestOf(type).heldBytes;
+  }
+  return modes->secondsWithin(counts, all, bytes) * (1 - kSame / 2);
+}
+
+/// Modes that need more at work leave less for what is held: each level is tried, unless a bound says that it is no
+/// better than another, until one is as fast as any. Of levels that are as fast the first counts.
 ModeFronts::Best ModeFronts::best(uint32_t run, uint32_t deviceClass, Room room) {
+  struct Try {
+    size_t level;
+    Place place;
+    double bytes, bound;
+    bool isFastest;
+  };
   auto [first, last] = levelsOfRuns[run * problem.classes.size() + deviceClass];
   Fastest most = fastestOf(run, placeOf(deviceClass, last));
-  Best best;
+  auto isAsFastAsAny = [&](double seconds) { return most.exists && seconds <= most.seconds * (1 + kSame); };
+  auto secondsOf = [&](const Try &each) {
+    if (each.isFastest)
+      return fastestOf(run, each.place).seconds;
+    const Point *point = pointWithin(run, each.place, each.bytes);
+    return point ? point->seconds : kNever;
+  };
+  std::vector<Try> tries;
   for (size_t level = first; level <= last && room.bytes >= levels[level] * (1 - kSame); ++level) {
     Place place = placeOf(deviceClass, level);
     double bytes = std::max(0.0, room.bytes - levels[level]) / room.inFlight;
-    double seconds = kNever;
-    if (fitsFastest(run, place, bytes))
-      seconds = fastestOf(run, place).seconds;
-    else if (const Point *point = pointWithin(run, place, bytes))
-      seconds = point->seconds;
-    if (seconds < best.seconds * (1 - kSame))
-      best = {seconds, level};
-    if (most.exists && best.seconds <= most.seconds * (1 + kSame))
+    bool isFastest = fitsFastest(run, place, bytes);
+    tries.push_back(
+        {level, place, bytes, isFastest ? fastestOf(run, place).seconds : leastWithin(run, place, bytes), isFastest});
+    if (isFastest && isAsFastAsAny(tries.back().bound))
+      break;
+  }
+  Best best;
+  auto promising =
+      std::min_element(tries.begin(), tries.end(), [](const Try &a, const Try &b) { return a.bound < b.bound; });
+  if (promising == tries.end() || promising->bound == kNever)
+    return best;
+  // What the most promising level reaches leaves most of the others out.
+  double least = secondsOf(*promising);
+  for (const Try &each : tries) {
+    if (each.bound > least * (1 + RelaxedModes::kSlack) || each.bound >= best.seconds * (1 - kSame))
+      continue;
+    if (double seconds = secondsOf(each); seconds < best.seconds * (1 - kSame))
+      best = {seconds, each.level};
+    if (isAsFastAsAny(best.seconds))
       break;
   }
   return best;

@@ -14,7 +14,7 @@
 #ifndef DTCC_PLANNER_PROBLEM_MODEFRONT_H
 #define DTCC_PLANNER_PROBLEM_MODEFRONT_H
 
-#include "planner/problem/StageProblem.h"
+#include "planner/problem/RelaxedModes.h"
 #include <limits>
 #include <optional>
 #include <unordered_map>
@@ -70,6 +70,9 @@ private:
     size_t level = 0;
   };
   Best best(uint32_t run, uint32_t deviceClass, Room room);
+  /// No assignment of the run at this place that holds at most `bytes` takes less, but for rounding. Costs a pass over
+  /// the types.
+  double leastWithin(uint32_t run, Place place, double bytes);
   const Fastest &fastestOf(uint32_t run, Place place);
   bool fitsFastest(uint32_t run, Place place, double bytes);
   struct Hash {
@@ -115,6 +118,8 @@ private:
   /// Per place and type the mode that is faster than all others by far more than sums round, where there is one. Where
   /// all blocks fit so, no front is needed: its last point is this one.
   std::vector<std::vector<uint32_t>> fastest;
+  /// Per place, once it is asked for.
+  std::vector<std::optional<RelaxedModes>> relaxed;
 };
 
 } // namespace dtcc::plan

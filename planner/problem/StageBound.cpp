@@ -10,8 +10,7 @@
 
 namespace dtcc::plan {
 
-/// Sums of the same terms in another order differ in their last bits.
-static constexpr double kSlack = 1e-9;
+static constexpr double kSlack = RelaxedModes::kSlack;
 
 double quickBound(const StageProblem &problem) {
   double sum = 0, state = 0, tail = 0, memory = 0, send = kNever;
@@ -39,71 +38,32 @@ double quickBound(const StageProblem &problem) {
 RelaxedStages::RelaxedStages(const StageProblem &problem) : problem(problem) {
   for (const DeviceClass &each : problem.classes)
     memory = std::max(memory, each.memoryBytes * (1 + kSlack));
-  for (uint32_t number = 0; number < problem.types.size(); ++number) {
-    const BlockType &type = problem.types[number];
+  for (const BlockType &type : problem.types) {
     std::vector<BlockMode> modes;
     for (const std::vector<BlockMode> &each : type.modes)
       modes.insert(modes.end(), each.begin(), each.end());
-    auto isFaster = [](const BlockMode &a, const BlockMode &b) {
-      return a.seconds != b.seconds ? a.seconds < b.seconds : a.heldBytes < b.heldBytes;
-    };
-    BlockMode at = *std::min_element(modes.begin(), modes.end(), isFaster);
-    Type &own = types.emplace_back(Type{at.seconds, at.heldBytes, kNever});
+    relaxed.addType(modes);
+    workingBytes.push_back(kNever);
     for (const BlockMode &mode : modes)
-      own.workingBytes = std::min(own.workingBytes, type.workingBytes + mode.workingBytes);
-    // From a point of the hull to the next, which takes fewest seconds for a byte.
-    for (;;) {
-      const BlockMode *next = nullptr;
-      double least = kNever;
-      for (const BlockMode &mode : modes)
-        if (mode.heldBytes < at.heldBytes) {
-          double each = (mode.seconds - at.seconds) / (at.heldBytes - mode.heldBytes);
-          if (each < least || (each == least && mode.heldBytes < next->heldBytes)) {
-            least = each;
-            next = &mode;
-          }
-        }
-      if (!next)
-        break;
-      exchanges.push_back({number, at.heldBytes - next->heldBytes, next->seconds - at.seconds});
-      at = *next;
-    }
+      workingBytes.back() = std::min(workingBytes.back(), type.workingBytes + mode.workingBytes);
   }
-  std::sort(exchanges.begin(), exchanges.end(),
-            [](const Exchange &a, const Exchange &b) { return a.seconds * b.bytes < b.seconds * a.bytes; });
+  relaxed.finish();
   for (uint32_t block : problem.blocks)
     send = std::min(send, problem.types[block].sendSeconds);
 }
 
 void RelaxedStages::clear(Run &run) const {
-  run.counts.assign(types.size(), 0);
+  run.counts.assign(problem.types.size(), 0);
   run.seconds = run.heldBytes = run.stateBytes = run.workingBytes = run.tailSeconds = 0;
 }
 
 void RelaxedStages::add(Run &run, uint32_t type) const {
   ++run.counts[type];
-  run.seconds += types[type].seconds;
-  run.heldBytes += types[type].heldBytes;
-  run.workingBytes = std::max(run.workingBytes, types[type].workingBytes);
+  run.seconds += relaxed.fastestOf(type).seconds;
+  run.heldBytes += relaxed.fastestOf(type).heldBytes;
+  run.workingBytes = std::max(run.workingBytes, workingBytes[type]);
   run.stateBytes += problem.types[type].stateBytes;
   run.tailSeconds += problem.types[type].tailSeconds;
-}
-
-double RelaxedStages::secondsWithin(const Run &run, double bytes) const {
-  if (bytes < 0)
-    return kNever;
-  double seconds = run.seconds, tooMany = run.heldBytes - bytes * (1 + kSlack);
-  for (const Exchange &each : exchanges) {
-    if (tooMany <= 0)
-      return seconds;
-    double all = run.counts[each.type] * each.bytes;
-    if (all <= 0)
-      continue;
-    double share = std::min(1.0, tooMany / all);
-    seconds += share * run.counts[each.type] * each.seconds;
-    tooMany -= share * all;
-  }
-  return tooMany > kSlack * run.heldBytes ? kNever : seconds;
 }
 
 double RelaxedStages::loadOf(const Run &run, size_t stage) const {
@@ -143,7 +103,7 @@ double RelaxedStages::bound() const {
     add(whole, block);
   double stages = double(problem.stages()), capacity = 0, working = kNever, most = 0;
   for (uint32_t block : problem.blocks)
-    working = std::min(working, types[block].workingBytes);
+    working = std::min(working, workingBytes[block]);
   // All stages together hold most where the state lies in the stages that keep the most micro-batches in flight.
   for (double each : problem.inFlight) {
     capacity += std::max(0.0, memory - working) / each;

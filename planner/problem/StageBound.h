@@ -14,7 +14,7 @@
 #ifndef DTCC_PLANNER_PROBLEM_STAGEBOUND_H
 #define DTCC_PLANNER_PROBLEM_STAGEBOUND_H
 
-#include "planner/problem/StageProblem.h"
+#include "planner/problem/RelaxedModes.h"
 
 namespace dtcc::plan {
 
@@ -45,25 +45,18 @@ public:
   double bound() const;
 
 private:
-  /// The fastest mode of a type, and its bytes where several are as fast; the least working memory of any mode.
-  struct Type {
-    double seconds = 0, heldBytes = 0, workingBytes = 0;
-  };
-  /// Fewer bytes for more seconds: a part of the lower hull of a type's modes.
-  struct Exchange {
-    uint32_t type;
-    double bytes, seconds;
-  };
   /// The least time of a run that holds at most `bytes`; infinity if it cannot.
-  double secondsWithin(const Run &run, double bytes) const;
+  double secondsWithin(const Run &run, double bytes) const {
+    return relaxed.secondsWithin(run.counts, {run.seconds, run.heldBytes}, bytes);
+  }
   /// Whether all blocks fit into stages none of which has a load above `limit`. Stages that hold as many blocks as they
   /// can leave least to the others.
   bool fits(double limit) const;
 
   const StageProblem &problem;
-  std::vector<Type> types;
-  /// The exchanges, sorted by rising seconds for a byte.
-  std::vector<Exchange> exchanges;
+  RelaxedModes relaxed;
+  /// The least working memory of any mode of a type.
+  std::vector<double> workingBytes;
   double memory = 0, send = kNever;
 };
 
