@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace dtcc::plan {
 
@@ -141,9 +142,16 @@ constexpr double kLargestTable = 1 << 14;
 /// Solves what is left by eliminating one node after the other, however many neighbours it has, as long as no table
 /// becomes too large (Dechter, "Bucket elimination", 1999): exact. False if one would.
 bool Solver::eliminateAll(const Graph &graph, std::vector<Elimination> &stack) const {
-  std::map<uint32_t, std::vector<uint32_t>> allowed; // candidates that are not forbidden
-  std::map<uint32_t, std::set<uint32_t>> neighbours;
+  std::vector<uint32_t> left;
+  std::vector<std::vector<uint32_t>> allowed(graph.nodes.size()); // candidates that are not forbidden
+  std::vector<std::set<uint32_t>> neighbours(graph.nodes.size());
   std::vector<Table> tables;
+  std::vector<std::vector<size_t>> tablesOf(graph.nodes.size()); // in the order in which they were made
+  auto addTable = [&](Table table) {
+    for (uint32_t node : table.nodes)
+      tablesOf[node].push_back(tables.size());
+    tables.push_back(std::move(table));
+  };
   for (uint32_t node = 0; node < graph.nodes.size(); ++node) {
     if (graph.gone[node])
       continue;
@@ -155,46 +163,48 @@ bool Solver::eliminateAll(const Graph &graph, std::vector<Elimination> &stack) c
       }
     if (own.costs.empty())
       return false; // nothing is possible: the search finds out
-    tables.push_back(std::move(own));
-    neighbours[node];
+    addTable(std::move(own));
+    left.push_back(node);
     for (auto &[other, costs] : graph.edges[node])
       neighbours[node].insert(other);
   }
-  for (auto &[node, candidates] : allowed)
+  // The order, and whether it is possible: least table first. The size of a node's table changes with its neighbours.
+  auto tableSize = [&](uint32_t node) {
+    double size = double(allowed[node].size());
+    for (uint32_t other : neighbours[node])
+      size *= double(allowed[other].size());
+    return size;
+  };
+  std::vector<double> sizes(graph.nodes.size(), kForbidden);
+  for (uint32_t node : left)
+    sizes[node] = tableSize(node);
+  std::vector<uint32_t> order;
+  for (std::vector<uint32_t> rest = left; !rest.empty();) {
+    auto next = std::min_element(rest.begin(), rest.end(), [&](uint32_t a, uint32_t b) { return sizes[a] < sizes[b]; });
+    if (sizes[*next] > kLargestTable)
+      return false;
+    order.push_back(*next);
+    rest.erase(next);
+    const std::set<uint32_t> &others = neighbours[order.back()];
+    for (uint32_t a : others) {
+      neighbours[a].erase(order.back());
+      for (uint32_t b : others)
+        if (a != b)
+          neighbours[a].insert(b);
+    }
+    for (uint32_t a : others)
+      sizes[a] = tableSize(a);
+  }
+  for (uint32_t node : left)
     for (auto &[other, costs] : graph.edges[node])
       if (node < other) {
         Table pair{{node, other}, {}};
-        for (uint32_t i : candidates)
+        pair.costs.reserve(allowed[node].size() * allowed[other].size());
+        for (uint32_t i : allowed[node])
           for (uint32_t j : allowed[other])
             pair.costs.push_back(costs[i * graph.nodes[other].size() + j]);
-        tables.push_back(std::move(pair));
+        addTable(std::move(pair));
       }
-  // The order, and whether it is possible: least table first.
-  std::vector<uint32_t> order;
-  for (auto rest = neighbours; !rest.empty();) {
-    double least = kForbidden;
-    uint32_t next = 0;
-    for (auto &[node, others] : rest) {
-      double size = double(allowed[node].size());
-      for (uint32_t other : others)
-        size *= double(allowed[other].size());
-      if (size < least) {
-        least = size;
-        next = node;
-      }
-    }
-    if (least > kLargestTable)
-      return false;
-    order.push_back(next);
-    std::set<uint32_t> others = rest[next];
-    rest.erase(next);
-    for (uint32_t a : others) {
-      rest[a].erase(next);
-      for (uint32_t b : others)
-        if (a != b)
-          rest[a].insert(b);
-    }
-  }
   struct Answer {
     uint32_t node;
     std::vector<uint32_t> of; // the nodes that it depends on
@@ -204,13 +214,14 @@ bool Solver::eliminateAll(const Graph &graph, std::vector<Elimination> &stack) c
   for (uint32_t node : order) {
     // Joined: all tables that know the node, over it (innermost) and the others.
     Answer answer{node, {}, {}};
-    std::vector<Table> mine, rest;
-    for (Table &table : tables)
-      (std::find(table.nodes.begin(), table.nodes.end(), node) != table.nodes.end() ? mine : rest)
-          .push_back(std::move(table));
+    std::vector<Table> mine;
     std::set<uint32_t> others;
-    for (const Table &table : mine)
-      others.insert(table.nodes.begin(), table.nodes.end());
+    for (size_t number : tablesOf[node])
+      // A table is joined once, and has no nodes then.
+      if (!tables[number].nodes.empty()) {
+        others.insert(tables[number].nodes.begin(), tables[number].nodes.end());
+        mine.push_back(std::exchange(tables[number], {}));
+      }
     others.erase(node);
     answer.of.assign(others.begin(), others.end());
     std::vector<uint32_t> scope = answer.of;
@@ -249,11 +260,10 @@ bool Solver::eliminateAll(const Graph &graph, std::vector<Elimination> &stack) c
       answer.best.push_back(uint32_t(best - (joined.begin() + first)));
     }
     answers.push_back(std::move(answer));
-    tables = std::move(rest);
-    tables.push_back(std::move(reduced));
+    addTable(std::move(reduced));
   }
   // Backwards: each knows the answers of those it depends on.
-  std::map<uint32_t, uint32_t> chosen;
+  std::vector<uint32_t> chosen(graph.nodes.size(), 0);
   for (size_t at = answers.size(); at-- > 0;) {
     const Answer &answer = answers[at];
     size_t index = 0;
@@ -261,8 +271,8 @@ bool Solver::eliminateAll(const Graph &graph, std::vector<Elimination> &stack) c
       index = index * allowed[other].size() + chosen[other];
     chosen[answer.node] = answer.best[index];
   }
-  for (auto &[node, choice] : chosen) {
-    uint32_t candidate = allowed[node][choice];
+  for (uint32_t node : left) {
+    uint32_t candidate = allowed[node][chosen[node]];
     std::vector<double> only(graph.nodes[node].size(), kForbidden);
     only[candidate] = graph.nodes[node][candidate];
     stack.push_back({node, only, {}});
