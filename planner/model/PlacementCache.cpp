@@ -72,8 +72,8 @@ LogicalResult PlacementCache::tryToPlace(const Parallelism &shape, PlacedStep &p
         return llvm::any_of(op.factors, [](const auto &factor) { return contains(factor.second, "tp"); });
       }))
     return refuseRepeating(function, shape.tp, facts.examples);
-  plan::Plan whole = plan;
-  return success(succeeded(placeExperts(function, whole, facts.machine, facts.request.experts)));
+  return success(
+      succeeded(secondsOfExperts(function, facts.input.expertLayers, plan, facts.machine, facts.request.experts)));
 }
 
 void PlacementCache::place(const Parallelism &shape, PlacedStep &placed) {
@@ -208,7 +208,8 @@ void PlacementCache::price(const Parallelism &shape, plan::Plan plan, PlacedStep
     prices = &pricesOf(plan, logitsBytesOf(facts.machine), local.sequence.ofAttention);
   std::vector<BlockCost> &blocks = local.costs;
   blocks = prices->price(plan, *placed.reshards);
-  FailureOr<double> ofExperts = placeExperts(facts.step, plan, facts.machine, facts.request.experts);
+  FailureOr<double> ofExperts =
+      secondsOfExperts(facts.step, facts.input.expertLayers, plan, facts.machine, facts.request.experts);
   double attentions = 0, expertLayers = 0, repeated = 0;
   for (size_t type = 0; type < blocks.size(); ++type) {
     double count = double(facts.input.blocks.countOf(type));

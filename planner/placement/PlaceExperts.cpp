@@ -17,7 +17,6 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-/// The parameter that `weights` is, or null.
 /// The plan's entry of a forward op, made if need be; entries of others may move.
 static plan::OpPlan &entryOf(Operation *op, plan::Plan &plan) {
   int64_t origin = graph::getOrigin(op).value_or(-1);
@@ -66,42 +65,72 @@ struct ExchangeCost {
 };
 } // namespace
 
-FailureOr<double> placeExperts(func::FuncOp step, plan::Plan &plan, const cost::Machine &machine,
-                               ExpertExchange exchange) {
+/// Seconds of a step; `write` is called for each layer, with its factor of experts and whether its tokens are
+/// dispatched.
+static FailureOr<double>
+exchangeTokens(func::FuncOp step, ArrayRef<Operation *> layers, const plan::Plan &plan, const cost::Machine &machine,
+               ExpertExchange exchange,
+               llvm::function_ref<void(graph::ExpertsOp layer, int64_t factor, bool dispatch)> write) {
   double seconds = 0;
   const MeshAxis *axis = plan.mesh.find(kExpertAxis);
   if (!axis || axis->size == 1)
     return seconds;
-  bool any = false;
-  for (auto layer : step.getOps<graph::ExpertsOp>()) {
-    any = true;
-    FactorMap map = cast<FactorOpInterface>(layer.getOperation()).getFactorMap();
+  if (layers.empty())
+    return step.emitError("has no mixture of experts for the axis ep: leave that axis out, got: ep=") << axis->size;
+  for (Operation *op : layers) {
+    auto layer = cast<graph::ExpertsOp>(op);
+    FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
     int64_t factor = map.operands[3][0];
     if (map.factors[factor].size < axis->size)
       return layer.emitError("needs at least one expert a rank of ep=")
              << axis->size << ", got: " << map.factors[factor].size;
-    shareOut(layer, factor, plan);
     ExchangeCost cost(layer, plan, machine, axis->size);
     bool dispatch =
         exchange == ExpertExchange::AllToAll || (exchange == ExpertExchange::Cheaper && cost.dispatch < cost.gather);
-    entryOf(layer, plan).dispatch = dispatch;
+    write(layer, factor, dispatch);
     seconds += double(plan.mesh.slots()) * (dispatch ? cost.dispatch : cost.gather);
-    // States without a layout of their own lie as the layer wants them.
-    for (Value weights : {layer.getWIn(), layer.getWOut()}) {
-      // Casts of the weights are split like the weights.
-      for (graph::CastOp cast; (cast = weights.getDefiningOp<graph::CastOp>()); weights = cast.getX())
-        shareOut(cast, cast.getFactorMap().operands[0][0], plan);
-      auto read = weights.getDefiningOp<graph::ReadOp>();
-      if (!read)
-        continue;
-      for (plan::StatePlan &planned : plan.states)
-        if (planned.name == read.getState() && planned.layout)
-          (*planned.layout)[0].insert((*planned.layout)[0].begin(), kExpertAxis);
-    }
   }
-  if (!any)
-    return step.emitError("has no mixture of experts for the axis ep: leave that axis out, got: ep=") << axis->size;
-  sortEntries(plan);
+  return seconds;
+}
+
+/// Shares the layer's experts out.
+static void shareExperts(graph::ExpertsOp layer, int64_t factor, bool dispatch, plan::Plan &plan) {
+  shareOut(layer, factor, plan);
+  entryOf(layer, plan).dispatch = dispatch;
+  // States without a layout of their own lie as the layer wants them.
+  for (Value weights : {layer.getWIn(), layer.getWOut()}) {
+    // Casts of the weights are split like the weights.
+    for (graph::CastOp cast; (cast = weights.getDefiningOp<graph::CastOp>()); weights = cast.getX())
+      shareOut(cast, cast.getFactorMap().operands[0][0], plan);
+    auto read = weights.getDefiningOp<graph::ReadOp>();
+    if (!read)
+      continue;
+    for (plan::StatePlan &planned : plan.states)
+      if (planned.name == read.getState() && planned.layout)
+        (*planned.layout)[0].insert((*planned.layout)[0].begin(), kExpertAxis);
+  }
+}
+
+SmallVector<Operation *> expertLayers(func::FuncOp step) {
+  SmallVector<Operation *> layers;
+  for (auto layer : step.getOps<graph::ExpertsOp>())
+    layers.push_back(layer);
+  return layers;
+}
+
+FailureOr<double> secondsOfExperts(func::FuncOp step, ArrayRef<Operation *> layers, const plan::Plan &plan,
+                                   const cost::Machine &machine, ExpertExchange exchange) {
+  return exchangeTokens(step, layers, plan, machine, exchange, [](graph::ExpertsOp, int64_t, bool) {});
+}
+
+FailureOr<double> placeExperts(func::FuncOp step, plan::Plan &plan, const cost::Machine &machine,
+                               ExpertExchange exchange) {
+  auto write = [&](graph::ExpertsOp layer, int64_t factor, bool dispatch) {
+    shareExperts(layer, factor, dispatch, plan);
+  };
+  FailureOr<double> seconds = exchangeTokens(step, expertLayers(step), plan, machine, exchange, write);
+  if (succeeded(seconds))
+    sortEntries(plan);
   return seconds;
 }
 

@@ -40,6 +40,12 @@ std::optional<ExpertExchange> parseExpertExchange(llvm::StringRef text);
 mlir::FailureOr<double> placeExperts(mlir::func::FuncOp step, plan::Plan &plan, const cost::Machine &machine,
                                      ExpertExchange exchange);
 
+/// The expert layers of a step.
+llvm::SmallVector<mlir::Operation *> expertLayers(mlir::func::FuncOp step);
+/// What placeExperts returns, for a plan that stays as it is: searches price many and write few.
+mlir::FailureOr<double> secondsOfExperts(mlir::func::FuncOp step, llvm::ArrayRef<mlir::Operation *> layers,
+                                         const plan::Plan &plan, const cost::Machine &machine, ExpertExchange exchange);
+
 } // namespace dtcc::spmd
 
 #endif // DTCC_PLANNER_PLACEMENT_PLACEEXPERTS_H

@@ -8,6 +8,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "planner/placement/PlaceExperts.h"
 #include "planner/placement/PlanEntries.h"
 #include "planner/placement/SolvePlacement.h"
 #include "llvm/ADT/StringSet.h"
@@ -42,7 +43,7 @@ static llvm::DenseSet<unsigned> findWholeClasses(func::FuncOp step, const Factor
 
 PlacementInput::PlacementInput(func::FuncOp step, size_t mostBlocks, const Pins &pins, const GivenPlacement *given)
     : blocks(step, mostBlocks, pins, given), classes(step), states(step->getParentOfType<ModuleOp>()), pins(pins),
-      whole(findWholeClasses(step, classes)) {
+      whole(findWholeClasses(step, classes)), expertLayers(spmd::expertLayers(step)) {
   for (Operation &op : step.getBody().front())
     if (llvm::all_of(op.getOperands(), [&](Value operand) { return fixed.contains(operand); }))
       fixed.insert(op.result_begin(), op.result_end());

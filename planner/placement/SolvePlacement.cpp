@@ -131,8 +131,8 @@ void PlacementSolver::classify() {
   positions = positionClasses(step, classes);
   // Placed later (placeExperts), but what is held and read of them is known.
   if (plan.mesh.find(kExpertAxis))
-    for (auto layer : step.getOps<graph::ExpertsOp>())
-      experts.insert(classes.ofDim(layer.getWIn(), 0));
+    for (Operation *layer : input.expertLayers)
+      experts.insert(classes.ofDim(cast<graph::ExpertsOp>(layer).getWIn(), 0));
 }
 
 /// Whether tp may shard dimension class `id`. Samples belong to the batch axes, and positions to the sequence axes

@@ -35,6 +35,8 @@ struct PlacementInput {
   llvm::DenseSet<unsigned> whole;
   /// Values that no input reaches. They are the same in every micro-batch, and are resharded once per step.
   llvm::DenseSet<mlir::Value> fixed;
+  /// Mixtures of experts, in the order of the step.
+  llvm::SmallVector<mlir::Operation *> expertLayers;
   explicit PlacementInput(mlir::func::FuncOp step, size_t mostBlocks = kMostBlocks, const Pins &pins = {},
                           const GivenPlacement *given = nullptr);
 };

@@ -22,9 +22,19 @@
 namespace dtcc::spmd {
 
 struct LayoutHash {
+  using is_transparent = void;
   size_t operator()(const Layout &layout) const;
-  size_t operator()(const std::pair<Layout, Layout> &ends) const {
+  template <typename Each> size_t operator()(const std::pair<Each, Each> &ends) const {
     return 31 * (*this)(ends.first) + (*this)(ends.second);
+  }
+};
+
+/// Two layouts that are looked up without a copy of them.
+using LayoutEnds = std::pair<const Layout &, const Layout &>;
+struct SameEnds {
+  using is_transparent = void;
+  template <typename A, typename B> bool operator()(const A &a, const B &b) const {
+    return a.first == b.first && a.second == b.second;
   }
 };
 

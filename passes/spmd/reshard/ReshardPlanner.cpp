@@ -34,9 +34,10 @@ static std::vector<Move> fuse(const std::vector<Move> &moves) {
 std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) {
   if (!key.from.localShape(key.shape, mesh) || !key.to.localShape(key.shape, mesh))
     return std::nullopt;
-  std::unique_ptr<LayoutWays> &layouts = ways[{key.from, key.to}];
-  if (!layouts)
-    layouts = std::make_unique<LayoutWays>(key.from, key.to, mesh);
+  auto at = ways.find(LayoutEnds(key.from, key.to));
+  if (at == ways.end())
+    at = ways.try_emplace({key.from, key.to}, std::make_unique<LayoutWays>(key.from, key.to, mesh)).first;
+  LayoutWays *layouts = at->second.get();
   const std::vector<int64_t> &shape = key.from.padded.empty() ? key.shape : key.from.padded;
   /// Bytes of a rank's shard; nothing if the shape does not divide.
   auto bytesAt = [&](uint32_t node) -> std::optional<double> {
@@ -106,9 +107,11 @@ std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) {
 
 const std::optional<ReshardPlan> &ReshardPlanner::plan(const Layout &from, const Layout &to,
                                                        const std::vector<int64_t> &shape, int64_t elementBytes) {
-  auto [at, isNew] = known.try_emplace(Key{from, to, shape, elementBytes});
-  if (isNew)
+  auto at = known.find(Question{from, to, shape, elementBytes});
+  if (at == known.end()) {
+    at = known.try_emplace(Key{from, to, shape, elementBytes}).first;
     at->second = search(at->first);
+  }
   return at->second;
 }
 

@@ -53,15 +53,26 @@ private:
     Layout from, to;
     std::vector<int64_t> shape;
     int64_t elementBytes;
-    bool operator==(const Key &) const = default;
   };
-  struct Hash : LayoutHash {
-    using LayoutHash::operator();
-    size_t operator()(const Key &key) const {
-      size_t hash = 31 * (*this)(key.from) + (*this)(key.to);
+  /// The same, to look up without a copy.
+  struct Question {
+    const Layout &from, &to;
+    const std::vector<int64_t> &shape;
+    int64_t elementBytes;
+  };
+  struct Hash {
+    using is_transparent = void;
+    template <typename Each> size_t operator()(const Each &key) const {
+      size_t hash = LayoutHash()(LayoutEnds(key.from, key.to));
       for (int64_t size : key.shape)
         hash = (hash ^ size_t(size)) * 0x100000001b3;
       return hash ^ size_t(key.elementBytes);
+    }
+  };
+  struct Same {
+    using is_transparent = void;
+    template <typename A, typename B> bool operator()(const A &a, const B &b) const {
+      return a.elementBytes == b.elementBytes && a.shape == b.shape && a.from == b.from && a.to == b.to;
     }
   };
   std::optional<ReshardPlan> search(const Key &key);
@@ -69,8 +80,8 @@ private:
   Mesh mesh;
   MoveCost cost;
   double memoryCap;
-  std::unordered_map<Key, std::optional<ReshardPlan>, Hash> known;
-  std::unordered_map<std::pair<Layout, Layout>, std::unique_ptr<LayoutWays>, LayoutHash> ways;
+  std::unordered_map<Key, std::optional<ReshardPlan>, Hash, Same> known;
+  std::unordered_map<std::pair<Layout, Layout>, std::unique_ptr<LayoutWays>, LayoutHash, SameEnds> ways;
 };
 
 } // namespace dtcc::spmd

@@ -20,7 +20,7 @@ void ReshardPrices::resize(Mesh other, MoveCost otherSeconds) {
 }
 
 ReshardPrices::Ways &ReshardPrices::between(const Layout &from, const Layout &to) {
-  auto at = known.find({from, to});
+  auto at = known.find(LayoutEnds(from, to));
   if (at == known.end())
     at = known.try_emplace({from, to}, LayoutWays(from, to, mesh), size).first;
   Ways &ways = at->second;

@@ -84,7 +84,7 @@ private:
   /// Number of the present sizes of the mesh: ways take them when they are next asked about.
   uint64_t size = 0;
   MoveCost seconds;
-  std::unordered_map<std::pair<Layout, Layout>, Ways, LayoutHash> known;
+  std::unordered_map<std::pair<Layout, Layout>, Ways, LayoutHash, SameEnds> known;
 };
 
 } // namespace dtcc::spmd
