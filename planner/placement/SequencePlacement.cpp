@@ -13,6 +13,7 @@
 #include "passes/spmd/layout/RingAttention.h"
 #include "passes/spmd/reshard/PriceMoves.h"
 #include "llvm/ADT/MapVector.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -140,7 +141,8 @@ double SequencePlacer::secondsOf(Operation *op, int64_t origin, int64_t factor, 
     for (auto [dim, walked] : llvm::enumerate(dims)) {
       if (walked != kNoFactor)
         away.dims[dim] = home[walked];
-      int64_t parts = plan.mesh.product(at.dims[dim]) * plan.mesh.product(away.dims[dim]);
+      // Both layouts must divide it, and samples that both split alike are not more for that.
+      int64_t parts = std::lcm(plan.mesh.product(at.dims[dim]), plan.mesh.product(away.dims[dim]));
       shape.push_back(llvm::divideCeil(cast<ShapedType>(value.getType()).getDimSize(dim), parts) * parts);
     }
     return reshards

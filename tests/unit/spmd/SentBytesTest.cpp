@@ -126,6 +126,22 @@ struct SentBytesTest : StepFixture {
   size_t cases = 0;
 };
 
+/// However many ranks share the batch out, a rank gathers the positions of its own samples.
+TEST_F(SentBytesTest, GathersOfPositionsFallWithTheSamplesOfARank) {
+  make({Layer::Attention, Layer::FeedForward}, true, true);
+  llvm::Expected<cost::Cluster> cluster = cost::readCluster("2x8xh100");
+  ASSERT_TRUE(bool(cluster));
+  cost::Machine machine = cost::Machine::of(*cluster).withoutLatency();
+  PlacementInput input(step);
+  auto secondsOf = [&](int64_t dp) {
+    plan::Plan plan = plan::makeDefaultPlan({.dp = dp, .cp = 2});
+    mlir::FailureOr<double> seconds = placeSequence(input, plan, machine, SequenceExchange::Gather);
+    return mlir::succeeded(seconds) ? *seconds : 0;
+  };
+  EXPECT_GT(secondsOf(8), 0);
+  EXPECT_LT(secondsOf(8), 0.5 * secondsOf(2));
+}
+
 TEST_F(SentBytesTest, PricedAsSent) {
   struct Model {
     std::vector<Layer> layers;
