@@ -302,6 +302,21 @@ static void returnOutputs(const BuiltFunction &built) {
   function.setType(builder.getFunctionType(function.getArgumentTypes(), TypeRange(ValueRange(values))));
 }
 
+/// Refuses ops that read a tensor without elements. Those that movement, reductions and products make of one are known,
+/// so none of them is left; the outputs of a model without a loss may be such tensors.
+static LogicalResult checkReadsCells(func::FuncOp function) {
+  WalkResult checked = function.walk([&](Operation *op) {
+    for (Type type : op->getOperandTypes())
+      if (!isa<func::ReturnOp>(op) && cellsOf(cast<RankedTensorType>(type).getShape()) == 0) {
+        emitError(op->getLoc()) << "cannot read a tensor without elements, got: " << type
+                                << "; leave the node out of the export, or give the dimension a size";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(checked.wasInterrupted());
+}
+
 LogicalResult dtcc::onnx::finishFunction(const BuiltFunction &built) {
   const SourceFile &source = built.source;
   Emitter &emitter = built.emitter;
@@ -317,15 +332,7 @@ LogicalResult dtcc::onnx::finishFunction(const BuiltFunction &built) {
   else
     returnOutputs(built);
   eraseDead(function, states);
-  WalkResult empty = function.walk([&](Operation *op) {
-    for (Type type : op->getResultTypes())
-      if (cellsOf(cast<RankedTensorType>(type).getShape()) == 0) {
-        emitError(op->getLoc()) << "tensors without elements are not supported, got: " << type;
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
-  });
-  if (empty.wasInterrupted())
+  if (failed(checkReadsCells(function)))
     return failure();
   classifyStates(function, source, states);
   if (source.form)

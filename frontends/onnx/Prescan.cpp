@@ -137,6 +137,9 @@ LogicalResult Scan::checkNodes() {
   }
   for (auto [op, text] : instead)
     error << "; for " << op << ": " << text;
+  if (model.opset() < kFirstSet)
+    error << "; operator sets before " << kFirstSet << " are read where their operators mean the same as in that set: "
+          << "convert the file by onnx.version_converter.convert_version(model, 13)";
   return error;
 }
 

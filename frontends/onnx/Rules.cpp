@@ -56,7 +56,31 @@ const RuleEntry *RuleTable::find(StringRef domain, StringRef op, int64_t version
   return after == entry->second.begin() ? nullptr : &std::prev(after)->second;
 }
 
+/// The operators whose meaning in set 7, the first that all rules know, dates from an earlier set.
+static constexpr std::pair<int64_t, StringLiteral> kEarly[] = {
+    {1,
+     " ArgMax ArgMin Constant Conv ConvTranspose DepthToSpace Flatten Gather GlobalAveragePool GlobalMaxPool Hardmax "
+     "Identity If LRN LogSoftmax Loop LpNormalization MatMul MaxPool Not RandomNormal RandomNormalLike "
+     "RandomUniform RandomUniformLike ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean "
+     "ReduceMin ReduceProd ReduceSum ReduceSumSquare Shape Size Slice Softmax Softplus Softsign SpaceToDepth "
+     "Squeeze TopK Transpose Unsqueeze "},
+    {2, " GlobalLpPool LpPool Pad Split "},
+    {4, " Concat "},
+    {5, " Reshape "},
+    {6, " Abs Cast Ceil Clip Elu Exp Floor HardSigmoid InstanceNormalization LeakyRelu Log Max Mean Min Neg Reciprocal "
+        "Relu Selu Sigmoid Sqrt Sum Tanh Tile "},
+};
+
+/// Whether an operator means in `version`, which is before kFirstSet, what it means in kFirstSet.
+static bool meansTheSame(StringRef op, int64_t version) {
+  return llvm::any_of(
+      kEarly, [&](const auto &row) { return row.first <= version && row.second.contains((" " + op + " ").str()); });
+}
+
 const RuleEntry *RuleTable::find(const Model &model, const ::onnx::NodeProto &node) const {
   bool standard = node.domain().empty() || node.domain() == "ai.onnx";
-  return find(node.domain(), node.op_type(), standard ? model.opset() : model.opset(node.domain()));
+  int64_t version = standard ? model.opset() : model.opset(node.domain());
+  if (standard && version < kFirstSet)
+    return meansTheSame(node.op_type(), version) ? find("", node.op_type(), kFirstSet) : nullptr;
+  return find(node.domain(), node.op_type(), version);
 }

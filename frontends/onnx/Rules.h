@@ -116,6 +116,10 @@ private:
   llvm::StringMap<std::map<int64_t, RuleEntry>> rules;
 };
 
+/// First version of the default operator set all of whose operators rules read. An earlier file may hold those
+/// operators that already mean what they mean in this set.
+constexpr int64_t kFirstSet = 7;
+
 /// Any number of operands, of which none is left out; or each may be.
 constexpr unsigned kAnyNumber = ~0u, kManyOptional = kAnyNumber - 1;
 

@@ -18,7 +18,7 @@ using namespace dtcc::graph;
 using Id = DimensionClasses::Id;
 
 Id DimensionClasses::create(int64_t size) {
-  assert(size > 1 && "a dimension of one cell has no class");
+  assert(size != 1 && "a dimension of one cell has no class");
   nodes.push_back({size, Id(nodes.size()), {}});
   return nodes.size() - 1;
 }
@@ -87,7 +87,7 @@ bool DimensionClasses::unify(llvm::ArrayRef<Id> a, llvm::ArrayRef<Id> b) {
     }
     bool leftIsLarger = nodes[x].size > nodes[y].size;
     Id large = leftIsLarger ? x : y, small = leftIsLarger ? y : x;
-    if (nodes[large].size % nodes[small].size != 0) {
+    if (nodes[small].size == 0 || nodes[large].size % nodes[small].size != 0) {
       undo(start);
       return false;
     }

@@ -22,7 +22,7 @@ using Id = DimensionClasses::Id;
 static ClassLists freshLists(DimensionClasses &classes, ArrayRef<int64_t> shape) {
   ClassLists lists(shape.size());
   for (auto [list, size] : llvm::zip_equal(lists, shape))
-    if (size > 1)
+    if (size != 1)
       list.push_back(classes.create(size));
   return lists;
 }

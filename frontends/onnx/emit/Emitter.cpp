@@ -28,11 +28,21 @@ bool dtcc::onnx::fits(Location loc, RankedTensorType type) {
   return false;
 }
 
+/// A tensor without cells, which is known whatever it was made of. Nothing if `type` has cells.
+static std::optional<HostTensor> withoutCells(RankedTensorType type) {
+  if (!llvm::is_contained(type.getShape(), 0))
+    return std::nullopt;
+  return HostTensor(type.getShape(), type.getElementType());
+}
+
 Tensor Emitter::fromValue(Value value) {
-  auto data = std::make_shared<TensorData>();
-  data->type = cast<RankedTensorType>(value.getType());
-  if (!fits(loc, data->type))
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!fits(loc, type))
     return nullptr;
+  if (std::optional<HostTensor> none = withoutCells(type))
+    return constant(std::move(*none));
+  auto data = std::make_shared<TensorData>();
+  data->type = type;
   data->value = value;
   return data;
 }
@@ -65,6 +75,8 @@ Tensor Emitter::integers(ArrayRef<int64_t> values) {
 Tensor Emitter::affine(RankedTensorType type, Affine affine) {
   if (!fits(loc, type))
     return nullptr;
+  if (std::optional<HostTensor> none = withoutCells(type))
+    return constant(std::move(*none));
   auto data = std::make_shared<TensorData>();
   data->type = type;
   // A dimension of one cell has no step that could be seen.
@@ -80,6 +92,8 @@ Tensor Emitter::splat(RankedTensorType type, double value) {
     return affine(type, {int64_t(value), SmallVector<int64_t>(type.getRank(), 0)});
   if (!fits(loc, type))
     return nullptr;
+  if (std::optional<HostTensor> none = withoutCells(type))
+    return constant(std::move(*none));
   auto data = std::make_shared<TensorData>();
   data->type = type;
   data->splat = std::make_shared<const HostTensor>(scalarCell(value, type.getElementType()));

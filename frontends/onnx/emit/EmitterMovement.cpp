@@ -193,6 +193,8 @@ Tensor Emitter::pad(const Tensor &x, ArrayRef<int64_t> low, ArrayRef<int64_t> hi
     return nullptr;
   if (shapeOf(x) == ArrayRef(shape))
     return x;
+  if (cellsOf(shapeOf(x)) == 0)
+    return splat(typeLike(x, shape), value);
   return finish(graph::PadOp::create(builder, loc, typeLike(x, shape), this->value(x), low, high, APFloat(value)), {x});
 }
 

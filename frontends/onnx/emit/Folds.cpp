@@ -32,6 +32,11 @@ Tensor dtcc::onnx::product(Emitter &emit, const Tensor &x, ArrayRef<int64_t> dim
   SmallVector<int64_t> sorted(dims);
   llvm::sort(sorted, std::greater<>());
   for (int64_t dim : sorted) {
+    if (y && shapeOf(y)[dim] == 0) {
+      SmallVector<int64_t> one(shapeOf(y));
+      one[dim] = 1;
+      y = emit.splat(typeLike(y, one), 1);
+    }
     y = fold(emit, y, dim, [&](const Tensor &a, const Tensor &b) { return emit.mul(a, b); });
     y = keep ? y : squeeze(emit, y, dim);
   }

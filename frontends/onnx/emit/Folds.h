@@ -21,7 +21,8 @@ namespace dtcc::onnx {
 /// Makes one cell of two; associative.
 using Combine = llvm::function_ref<Tensor(const Tensor &, const Tensor &)>;
 
-/// All cells along `dim` combined, pair by pair; the dimension stays with size 1. For what no reduction computes.
+/// All cells along `dim`, of which there is at least one, combined pair by pair; the dimension stays with size 1. For
+/// what no reduction computes.
 Tensor fold(Emitter &emit, const Tensor &x, int64_t dim, Combine combine);
 /// Products over `dims`, which vanish, or stay with size 1.
 Tensor product(Emitter &emit, const Tensor &x, llvm::ArrayRef<int64_t> dims, bool keep);

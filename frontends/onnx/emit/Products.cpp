@@ -27,6 +27,8 @@ Tensor dtcc::onnx::contract(Emitter &emit, StringRef spec, const Tensor &x, cons
     if (size_t at = right.find(letter); at != StringRef::npos && shapeOf(x)[i] != shapeOf(y)[at])
       return emit.error("multiplied dimensions must agree, got: " + Twine(shapeOf(x)[i]) + " and " +
                         Twine(shapeOf(y)[at]));
+  if (cellsOf(shapeOf(x)) == 0 || cellsOf(shapeOf(y)) == 0)
+    return emit.splat(typeLike(x, shape), 0);
   return emit.finish(graph::ContractOp::create(emit.getBuilder(), emit.getLoc(), typeLike(x, shape), spec,
                                                emit.value(x), emit.value(y)),
                      {x, y});
@@ -50,14 +52,14 @@ Tensor dtcc::onnx::matmul(Emitter &emit, const Tensor &x, const Tensor &y) {
     if (leftSize != rightSize && leftSize != 1 && rightSize != 1)
       return emit.error("batch dimensions of a product must agree, got: " + Twine(leftSize) + " and " +
                         Twine(rightSize));
-    whole.push_back(std::max(leftSize, rightSize));
+    whole.push_back(leftSize == 1 ? rightSize : leftSize);
     if (whole.back() == 1)
       continue;
     char letter = 'a' + int(result.size());
     result += letter;
-    if (leftSize > 1)
+    if (leftSize != 1)
       left += letter, leftShape.push_back(leftSize);
-    if (rightSize > 1)
+    if (rightSize != 1)
       right += letter, rightShape.push_back(rightSize);
   }
   if (batch > 10)

@@ -10,10 +10,24 @@
 #include "frontends/onnx/emit/Reductions.h"
 #include "frontends/onnx/emit/Dimensions.h"
 #include "frontends/onnx/emit/Folds.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::onnx;
+
+/// What a reduction makes of no cells: the value that changes nothing when it is combined.
+static Tensor neutral(Emitter &emit, Reduction kind, RankedTensorType type) {
+  Type element = type.getElementType();
+  if (kind == Reduction::Sum)
+    return emit.splat(type, 0);
+  if (isa<FloatType>(element))
+    return emit.splat(type, kind == Reduction::Max ? -INFINITY : INFINITY);
+  unsigned bits = element.getIntOrFloatBitWidth();
+  int64_t least = bits == 1 ? 0 : llvm::minIntN(bits), most = bits == 1 ? 1 : llvm::maxIntN(bits);
+  return emit.affine(type, {kind == Reduction::Max ? least : most, SmallVector<int64_t>(type.getRank(), 0)});
+}
 
 Tensor dtcc::onnx::reduce(Emitter &emit, Reduction kind, const Tensor &x, ArrayRef<int64_t> dims, bool keep) {
   if (!x || dims.empty())
@@ -27,6 +41,8 @@ Tensor dtcc::onnx::reduce(Emitter &emit, Reduction kind, const Tensor &x, ArrayR
     if (!reduced || keep)
       kept.push_back(reduced ? 1 : shapeOf(x)[dim]);
   }
+  if (cellsOf(shapeOf(x)) == 0)
+    return emit.reshape(neutral(emit, kind, typeLike(x, shape)), kept);
   // Kernels reduce floats. A count of cells, and the maximum or minimum of flags, are exact in f32.
   if ((isFlag(x) && cellsOf(shapeOf(x)) <= kMostExactCount) || elementOf(x).isInteger(1))
     return emit.cast(reduce(emit, kind, emit.cast(x, emit.getBuilder().getF32Type()), dims, keep), elementOf(x));

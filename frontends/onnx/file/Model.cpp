@@ -116,8 +116,8 @@ LogicalResult Model::load() {
       return emitError(fileLoc) << "operator set '" << domain << "' is imported in two versions";
   }
   int64_t version = opset();
-  if (version < 7 || version > 27)
-    return emitError(fileLoc) << "the default operator set must be of version 7 to 27, got: " << version;
+  if (version < 1 || version > 27)
+    return emitError(fileLoc) << "the default operator set must be of version 1 to 27, got: " << version;
   return success();
 }
 

@@ -98,7 +98,7 @@ private:
       if (known != 1 && size != 1 && known != size)
         return node.error("dimensions of one letter must agree, got: " + Twine(known) + " and " + Twine(size) +
                           " for " + (isLetter(letter) ? std::string("'") + letter + "'" : std::string("'...'")));
-      known = std::max(known, size);
+      known = known == 1 ? size : known;
     }
     factors.push_back(std::move(factor));
     return success();
@@ -154,7 +154,7 @@ private:
     SmallVector<int64_t> dims;
     std::string letters;
     for (auto [dim, letter] : llvm::enumerate(x.letters))
-      if ((shapeOf(x.value)[dim] == 1 && sizes.at(letter) > 1) ||
+      if ((shapeOf(x.value)[dim] == 1 && sizes.at(letter) != 1) ||
           (!isWanted(letter, next) && !partner.contains(letter)))
         dims.push_back(dim);
       else

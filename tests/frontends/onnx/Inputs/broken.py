@@ -89,7 +89,10 @@ refused("twice", model([node("Relu", ["x"], ["y"]), node("Abs", ["x"], ["y"])]),
 refused("output", model([node("Relu", ["x"], ["z"])]), "output 'y' is not defined")
 refused("unknown", model([node("Frobnicate", ["x"], ["a"], domain="my.ops"), node("Unique", ["a"], ["y"])]),
         "unsupported nodes (2): my.ops.Frobnicate version 0 ('frobnicate'), ai.onnx.Unique version 20 ('unique'); for Unique: its result has a size that depends on the data")
-refused("opset", model([node("Relu", ["x"], ["y"])], opset=99), "must be of version 7 to 27, got: 99")
+refused("opset", model([node("Relu", ["x"], ["y"])], opset=99), "must be of version 1 to 27, got: 99")
+refused("early", model([node("Abs", ["x"], ["a"]), node("Add", ["a", "x"], ["y"], broadcast=1)], opset=6),
+        "unsupported nodes (1): ai.onnx.Add version 6 ('add'); operator sets before 7 are read where their operators "
+        "mean the same as in that set: convert the file by onnx.version_converter.convert_version(model, 13)")
 refused("operands", model([node("Add", ["x"], ["y"])]), "must have at least 2 operands")
 recursion = model([node("F", ["x"], ["y"], domain="f")])
 recursion.opset_import.append(helper.make_opsetid("f", 1))
