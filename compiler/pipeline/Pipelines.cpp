@@ -79,8 +79,8 @@ void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
   // Fuse neighbours that share their loops into one kernel, which saves passes over memory.
   manager.addPass(exec::createFuse());
   // Turn values into buffers, and ops into commands.
-  manager.addPass(exec::createBufferize(
-      {target.packsRows, target.plansWorkspace, target.memory == DTCC_MEMORY_DEVICE, target.rowAlignment}));
+  manager.addPass(exec::createBufferize({target.packsRows, target.plansWorkspace, target.memory == DTCC_MEMORY_DEVICE,
+                                         target.rowAlignment, target.splitsSums}));
   // Merge equal views, which many commands share.
   manager.addPass(createCSEPass());
   // Copy the saved activations that the plan offloads to host memory and back.

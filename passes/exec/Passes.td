@@ -180,7 +180,9 @@ def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
                  Option<"usesHost", "uses-host", "bool", "false",
                         "host memory is separate from device memory, and holds offloaded buffers">,
                  Option<"rowAlignment", "row-alignment", "int64_t", "0",
-                        "alignment of wide rows of matrices that products read or write, in bytes">];
+                        "alignment of wide rows of matrices that products read or write, in bytes">,
+                 Option<"splitsSums", "splits-sums", "bool", "false",
+                        "add up a product for each image where all together would be copied">];
   let dependentDialects = ["::dtcc::exec::ExecDialect", "::mlir::LLVM::LLVMDialect", "::dtcc::graph::GraphDialect"];
 }
 

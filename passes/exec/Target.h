@@ -52,6 +52,9 @@ struct Target {
   bool plansWorkspace;
   /// Whether rows on their way to experts wait in one piece to be sent (a processor's are read where they lie).
   bool packsRows;
+  /// Whether the gradient of a convolution's kernel of one pixel is a sum of products, one for each image, instead of
+  /// one product of copies (a GPU copies faster than it starts commands).
+  bool splitsSums;
   /// Commands beside which a copy to memory of the host, or from there, is planned to be on its way: a layer of a
   /// transformer has a dozen (Liveness.h). 0: the host's memory is the device's, and nothing waits there.
   int64_t copyCommands;
@@ -67,7 +70,7 @@ struct Target {
 
 /// The first is the default.
 inline constexpr Target kTargets[] = {
-    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, 0, false, false, 0, false, {}, nullptr},
+    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, 0, false, false, true, 0, false, {}, nullptr},
     {"cuda",
      "bf16",
      DTCC_MEMORY_DEVICE,
@@ -76,6 +79,7 @@ inline constexpr Target kTargets[] = {
      128,
      true,
      true,
+     false,
      12,
      true,
      {true, true, true},

@@ -155,7 +155,7 @@ GroupedBlocks::GroupedBlocks(const GroupedProblem &problem, bool gradient, const
     ProductProblem p = rowsProduct(problem, gradient, rows / leastBlock * leastBlock);
     p.accumulate = adds;
     products[adds] = std::make_unique<Matmul>(p, kernels, scratch);
-    if (products[adds]->method() != ProductMethod::OneDnn)
+    if (products[adds]->method() == ProductMethod::Own)
       return;
   }
   blockRows = rows / leastBlock * leastBlock;

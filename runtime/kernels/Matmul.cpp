@@ -8,6 +8,7 @@
 #include "runtime/kernels/Matmul.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace dtcc::rt {
@@ -49,16 +50,17 @@ bool normalise(int64_t rows, int64_t columns, int64_t (&strides)[3]) {
 }
 
 /// Rows of the right operand a multiple of 4 KiB apart fall into the same sets of
-/// the caches: oneDNN loses a sixth of its speed on them, and our own product,
-/// which copies panels, does not.
+/// the caches: oneDNN loses up to a sixth of its speed on them, and does not on copies.
 bool crowdsCaches(const ProductProblem &p) {
   return p.type == DTCC_F32 && p.k > 1 && p.rhsStrides[2] == 1 &&
          p.rhsStrides[1] * static_cast<int64_t>(sizeof(float)) % 4096 == 0;
 }
 
-/// oneDNN adds all products of a sum one after the other; ours adds sums of
-/// productDepth, which rounds less. Longer sums than this are ours: at 3,072 products
-/// oneDNN's error is twice ours, and its speed 3 % more.
+/// Products of fewer rows cost less than the copies that they would spare.
+constexpr int64_t leastPackedRows = 512;
+
+/// oneDNN adds all products of a sum one after the other, with an error that grows with their number.
+/// Longer sums than this are sums of parts, and no slower for that.
 constexpr int64_t longestLibrarySum = 1024;
 
 /// Tiles of a library that take more than this are left to our own product.
@@ -77,12 +79,15 @@ Matmul::Matmul(const ProductProblem &problem, const VectorKernels &kernels, Team
                normalise(planned.k, planned.n, planned.rhsStrides) &&
                normalise(planned.m, planned.n, planned.outStrides) && planned.outStrides[2] == 1 &&
                (!planned.bias || planned.biasStride == 1 || planned.n == 1);
-  // For halves the error of the library's long sums is below the rounding of the operands.
-  bool longSum = planned.type == DTCC_F32 && planned.k > longestLibrarySum;
-  if (plain && !crowdsCaches(planned) && !longSum)
-    library = createOneDnnProduct(planned);
+  const bool crowded = crowdsCaches(planned);
+  if (plain && !(crowded && planned.m < leastPackedRows)) {
+    // For halves the error of the library's long sums is below the rounding of the operands.
+    constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+    library = createOneDnnProduct(planned, crowded ? OneDnnOperands::Packed : OneDnnOperands::InPlace,
+                                  planned.type == DTCC_F32 ? longestLibrarySum : unlimited);
+  }
   if (library && library->scratchBytes() <= largestScratch) {
-    chosen = ProductMethod::OneDnn;
+    chosen = crowded ? ProductMethod::OneDnnPacked : ProductMethod::OneDnn;
     scratch.reserveTotal(library->scratchBytes());
     return;
   }

@@ -21,7 +21,7 @@
 namespace dtcc::rt {
 
 /// Implementation that computes a product.
-enum class ProductMethod { OneDnn, Own };
+enum class ProductMethod { OneDnn, OneDnnPacked, Own };
 
 class Matmul {
 public:

@@ -8,7 +8,7 @@
 #include "runtime/kernels/Pooling.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <utility>
 
 namespace dtcc::rt {
@@ -20,30 +20,47 @@ int64_t grainOf(const Window &w) {
   return std::max<int64_t>(1, grainCells / std::max<int64_t>(w.resultCells() * w.windowCells(), 1));
 }
 
-/// Calls body(result cell, its largest image cell) for all windows of a plane.
+/// Window cells [begin, end) of a result cell along one dimension that lie on the image.
+struct Span {
+  int64_t begin, end;
+
+  Span(int64_t begin, int64_t end) : begin(begin), end(end) {}
+  Span(const Window &w, int d, int64_t i) {
+    const int64_t first = w.at(d, i, 0), step = w.dilations[d];
+    begin = first >= 0 ? 0 : std::min((-first + step - 1) / step, w.window[d]);
+    end = first < w.image[d] ? std::min((w.image[d] - first + step - 1) / step, w.window[d]) : 0;
+  }
+};
+
+/// Calls body(result cell, its largest image cell) for all windows of a plane; -1 where a window sees no cell.
 template <typename Fn> void forEachLargest(const Window &w, const float *plane, const Fn &body) {
+  // Windows of [innerBegin, innerEnd) lie on the image as a whole.
+  const int64_t reach = w.image[2] + w.low[2] - (w.window[2] - 1) * w.dilations[2];
+  const int64_t innerBegin = (std::max<int64_t>(w.low[2], 0) + w.strides[2] - 1) / w.strides[2];
+  const int64_t innerEnd = reach > 0 ? (reach - 1) / w.strides[2] + 1 : 0;
   int64_t position = 0;
   for (int64_t d = 0; d < w.result[0]; ++d)
-    for (int64_t h = 0; h < w.result[1]; ++h)
+    for (int64_t h = 0; h < w.result[1]; ++h) {
+      const Span deep(w, 0, d), down(w, 1, h);
       for (int64_t v = 0; v < w.result[2]; ++v, ++position) {
+        const Span span = v >= innerBegin && v < innerEnd ? Span{0, w.window[2]} : Span(w, 2, v);
         int64_t best = -1;
-        for (int64_t i = 0; i < w.window[0]; ++i)
-          for (int64_t j = 0; j < w.window[1]; ++j) {
-            int64_t a = w.at(0, d, i), b = w.at(1, h, j);
-            if (a < 0 || a >= w.image[0] || b < 0 || b >= w.image[1])
-              continue;
-            for (int64_t k = 0; k < w.window[2]; ++k) {
-              int64_t c = w.at(2, v, k);
-              if (c < 0 || c >= w.image[2])
-                continue;
-              int64_t cell = (a * w.image[1] + b) * w.image[2] + c;
-              float value = plane[cell];
-              if (best < 0 || value > plane[best] || (std::isnan(value) && !std::isnan(plane[best])))
-                best = cell;
+        float largest = -std::numeric_limits<float>::infinity();
+        for (int64_t i = deep.begin; i < deep.end; ++i)
+          for (int64_t j = down.begin; j < down.end; ++j) {
+            const int64_t row = (w.at(0, d, i) * w.image[1] + w.at(1, h, j)) * w.image[2];
+            for (int64_t k = span.begin; k < span.end; ++k) {
+              const int64_t cell = row + w.at(2, v, k);
+              const float value = plane[cell];
+              // The first cell; a larger one; or the first NaN, which nothing replaces.
+              const bool takes = (best < 0) | (!(value <= largest) & (largest == largest));
+              best = takes ? cell : best;
+              largest = takes ? value : largest;
             }
           }
         body(position, best);
       }
+    }
 }
 
 /// Planes as floats: where they lie, or in a thread's scratch memory if they are halves.

@@ -14,17 +14,16 @@ losses must be equal. Runs in a Python with the requirements of tools/export:
 import argparse
 import json
 import os
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy
 import torch
 
 import measure
+import pairs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(measure.ROOT, "tools", "export"), os.path.join(measure.SHARED, "peers")]
@@ -34,57 +33,6 @@ import torch_train  # noqa: E402
 NETWORKS = {"gpt2-124m": 4, "llama-160m": 4, "bert-base": 4, "vit-base": 8, "resnet50": 8}  # samples of a batch
 SEQ, WARMUP = 256, 2
 REACH = 1e-5  # between the first losses
-
-
-class Dtcc:
-    """A compiled program, stopped between its steps."""
-
-    def __init__(self, program, data, steps, threads, folder):
-        self.metrics = os.path.join(folder, "metrics.jsonl")
-        self.seen, self.processor = 0, 0.0
-        # The program counts its threads by the processors that it may use.
-        cores = ",".join(map(str, sorted(os.sched_getaffinity(0))[:threads]))
-        self.process = subprocess.Popen(["taskset", "-c", cores, program, f"--data={data}", f"--steps={steps}",
-                                         f"--metrics={self.metrics}"], stdout=subprocess.DEVNULL)
-        self.losses = []
-        self.wait()
-        self.stop()
-
-    def wait(self):
-        """Waits for the end of one more step."""
-        while True:
-            if os.path.exists(self.metrics):
-                with open(self.metrics) as stream:
-                    rows = [json.loads(line) for line in stream if line.endswith("\n")]
-                self.losses = [row["loss"] for row in rows if "step" in row]
-                if len(self.losses) > self.seen:
-                    self.seen = len(self.losses)
-                    return
-            if self.process.poll() is not None:
-                raise measure.Failed(f"the program ended with status {self.process.returncode} after {self.seen} steps")
-            time.sleep(0.001)
-
-    def stop(self):
-        self.process.send_signal(signal.SIGSTOP)
-
-    def used(self):
-        """Seconds of a processor since the start, all threads."""
-        with open(f"/proc/{self.process.pid}/stat") as stream:
-            fields = stream.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def step(self):
-        """Seconds by the clock and of a processor."""
-        before, began = self.used(), time.perf_counter()
-        self.process.send_signal(signal.SIGCONT)
-        self.wait()
-        seconds = time.perf_counter() - began
-        self.stop()
-        return seconds, self.used() - before
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()
 
 
 class Peer:
@@ -128,16 +76,12 @@ def export(name, batch, steps, folder):
     return model, data
 
 
-def quartiles(values):
-    low, middle, high = statistics.quantiles(values, n=4)
-    return {"median": round(middle, 3), "quartiles": [round(low, 3), round(high, 3)]}
-
-
-def pairs(name, arguments, peer, program, data, folder):
+def compare(name, arguments, peer, program, data, folder):
     """One line: dtcc beside one peer."""
     batch = NETWORKS[name]
     load = measure.busy()
-    ours = Dtcc(program, data, arguments.pairs + WARMUP + 2, arguments.threads, folder)
+    steps = arguments.pairs + WARMUP + 2
+    ours = pairs.Program(program, [f"--data={data}", f"--steps={steps}"], arguments.threads, folder)
     theirs = None
     try:
         theirs = Peer(name, batch, arguments.threads, peer == "compiled")
@@ -150,8 +94,8 @@ def pairs(name, arguments, peer, program, data, folder):
     measure.emit(benchmark="models", network=name, batch=batch, threads=arguments.threads, peer=peer, pairs=len(rows),
                  load_before=load, dtcc_seconds=round(statistics.median(o[0] for o, _ in rows), 3),
                  peer_seconds=round(statistics.median(t[0] for _, t in rows), 3),
-                 ratio=quartiles([t[0] / o[0] for o, t in rows]),
-                 processor_ratio=quartiles([t[1] / o[1] for o, t in rows]),
+                 ratio=pairs.quartiles([t[0] / o[0] for o, t in rows]),
+                 processor_ratio=pairs.quartiles([t[1] / o[1] for o, t in rows]),
                  first_loss_difference=float(f"{difference:.2g}"), good=difference <= REACH)
     return difference <= REACH
 
@@ -171,7 +115,7 @@ def main():
             measure.compile_model(model, program, ["--cluster=cpu:1", "--optimizer=adamw:lr=3e-4,weight_decay=0.01"])
             for peer in arguments.peers:
                 try:
-                    good &= pairs(name, arguments, peer, program, data, folder)
+                    good &= compare(name, arguments, peer, program, data, folder)
                 except measure.Failed as error:
                     good = False
                     measure.emit(benchmark="models", network=name, peer=peer, good=False, error=str(error)[-600:])

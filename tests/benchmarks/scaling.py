@@ -1,24 +1,29 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""GPT-2 124M on several ranks against one rank with the same cores and the same global batch.
+"""GPT-2 124M on several ranks against one rank with the same cores and the same global batch, in turns of one step.
 
-What a plan's communication, smaller products and repeated work cost. All programs run in turns; medians of the steps of
-all rounds are compared. Prints one JSON line a plan, with its time as a multiple of one rank's.
+What a plan's communication, smaller products and repeated work cost. A line a plan: the median over pairs of steps (pairs.py)
+of one rank's seconds over the plan's, above 1 where the plan is faster, with its quartiles, by the clock and by processor
+time. The losses of both must be equal.
 
-    python3 tests/benchmarks/scaling.py --rounds 3
-    python3 tests/benchmarks/scaling.py --plan dp=2 --plan "tp=2 --overlap"
+    python3 tests/benchmarks/scaling.py --seq 128
+    python3 tests/benchmarks/scaling.py --plan dp=2 --plan "tp=2 --overlap" --mpi
 """
 import argparse
 import array
 import os
 import random
 import statistics
+import sys
 import tempfile
 
 import measure
+import pairs
 
 MODEL = os.path.join(measure.SHARED, "models", "structure", "gpt2-124m.onnx")
 VOCABULARY = 50257
+WARMUP = 1
+REACH = 1e-5  # between the last losses
 PLANS = ["dp=2", "dp=2 --zero=1", "dp=2 --zero=3", "tp=2"]
 
 
@@ -27,12 +32,12 @@ def main():
     parser.add_argument("--plan", action="append", help="a mesh, with options of dtcc and (--overlap) of the program")
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--seq", type=int, default=256)
-    parser.add_argument("--steps", type=int, default=3, help="timed steps of a run, after one more")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--mpi", action="store_true", help="ranks are processes")
     arguments = parser.parse_args()
     load = measure.busy()
     plans = ["dp=1"] + (arguments.plan or PLANS)
+    good = True
     with tempfile.TemporaryDirectory() as folder:
         tokens, programs = os.path.join(folder, "tokens.bin"), {}
         for number, plan in enumerate(plans):
@@ -47,24 +52,38 @@ def main():
                                                    *[option for option in options if option not in run_options]])
             programs[plan] = (program, ranks, run_options)
         generator = random.Random(1)
-        total = arguments.steps + 1
+        total = arguments.pairs + WARMUP + 2
         with open(tokens, "wb") as stream:
             array.array("H", (generator.randrange(VOCABULARY)
                               for _ in range((total * arguments.seq + 1) * arguments.batch))).tofile(stream)
-        times, losses = {}, {}
-        for _ in range(arguments.rounds):
-            for plan, (program, ranks, options) in programs.items():
-                metrics, _ = measure.train(program, [f"--tokens={tokens}:u16", f"--steps={total}", *options],
-                                           ranks if arguments.mpi and ranks > 1 else 0)
-                times.setdefault(plan, []).extend(row["step_seconds"] for row in metrics["steps"][1:])
-                losses[plan] = metrics["steps"][-1]["loss"]
-                measure.note(f"{plan}: {measure.median_step(metrics, 1):.3f} s")
-    one = statistics.median(times["dp=1"])
-    for plan, seconds in times.items():
-        measure.emit(benchmark="scaling", plan=plan, mpi=arguments.mpi, batch=arguments.batch, seq=arguments.seq,
-                     cores=len(os.sched_getaffinity(0)), load_before=load, step_seconds=round(statistics.median(seconds), 4),
-                     times_one_rank=round(statistics.median(seconds) / one, 3), last_loss=losses[plan])
+
+        def start(plan):
+            program, ranks, options = programs[plan]
+            return pairs.Program(program, [f"--tokens={tokens}:u16", f"--steps={total}", *options],
+                                 len(os.sched_getaffinity(0)), tempfile.mkdtemp(dir=folder),
+                                 ranks if arguments.mpi and ranks > 1 else 0)
+
+        for plan in plans[1:]:
+            started = []
+            try:
+                for which in ("dp=1", plan):
+                    started.append(start(which))
+                one, several = started
+                rows = [(one.step(), several.step()) for _ in range(arguments.pairs + WARMUP)][WARMUP:]
+            finally:
+                for program in started:
+                    program.end()
+            difference = abs(one.losses[-1] - several.losses[-1]) / abs(one.losses[-1])
+            good &= difference <= REACH
+            measure.emit(benchmark="scaling", plan=plan, mpi=arguments.mpi, batch=arguments.batch, seq=arguments.seq,
+                         cores=len(os.sched_getaffinity(0)), load_before=load, pairs=len(rows),
+                         one_rank_seconds=round(statistics.median(o[0] for o, _ in rows), 3),
+                         plan_seconds=round(statistics.median(s[0] for _, s in rows), 3),
+                         ratio=pairs.quartiles([o[0] / s[0] for o, s in rows]),
+                         processor_ratio=pairs.quartiles([o[1] / s[1] for o, s in rows]),
+                         last_loss_difference=float(f"{difference:.2g}"), good=difference <= REACH)
+    return 0 if good else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -26,7 +26,8 @@ struct Bufferize : exec::impl::BufferizeBase<Bufferize> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (auto program : llvm::make_early_inc_range(getOperation().getOps<spmd::ProgramOp>())) {
-      if (failed(exec::Bufferizer(program, getOperation(), symbols, {packsRows, plansWorkspace, usesHost, rowAlignment})
+      if (failed(exec::Bufferizer(program, getOperation(), symbols,
+                                  {packsRows, plansWorkspace, usesHost, rowAlignment, splitsSums})
                      .run()))
         return signalPassFailure();
       program.erase();

@@ -42,6 +42,8 @@ struct TargetMemory {
   bool usesHost = false;
   /// Alignment of wide rows in bytes (rowBytes()).
   int64_t rowAlignment = 0;
+  /// Sums over images are sums of a product for each, where a copy of all would be one.
+  bool splitsSums = false;
 };
 
 class Bufferizer {
@@ -104,6 +106,7 @@ public:
                   mlir::ArrayRef<bool> accumulates = {});
 
   bool packsRows() const { return targetMemory.packsRows; }
+  bool splitsSums() const { return targetMemory.splitsSums; }
   const spmd::Mesh &mesh() const { return theMesh; }
   mlir::OpBuilder &builder() { return commands; }
   mlir::ModuleOp module() { return theModule; }

@@ -125,6 +125,37 @@ static bool splitBatch(std::string &free, Walk &walk, const Term &term, const Te
   return true;
 }
 
+/// Shorter sums are copied together to one: a product for each part would pass over the result too often.
+constexpr int64_t leastSumsOfPart = 512;
+
+/// The parts of `term` along `letter`, each without it.
+static SmallVector<Term, 1> partsOf(const Term &term, char letter) {
+  const int64_t dim = term.letters.find(letter);
+  std::string rest = term.letters;
+  rest.erase(dim, 1);
+  SmallVector<Term, 1> parts;
+  for (int64_t i = 0; i < term.place.sizes[dim]; ++i)
+    parts.push_back({rest, term.place.part(dim, i)});
+  return parts;
+}
+
+/// Whether a sum is a sum of products, one for each index of its outermost letter, that spare copies: the operands lie
+/// as matrices for each index and not together, as the pixels of images do in the gradient of a kernel of one pixel.
+static bool sumsOfParts(const Walk &walk, const Term &lhs, const Term &rhs, const Term &out) {
+  // A result of 16 bits would be rounded at every part.
+  if (!out.place.element.isF32() || walk.sums.size() < 2 || lhs.size(walk.sums[0]) < 2)
+    return false;
+  const StringRef rest = StringRef(walk.sums).drop_front();
+  int64_t length = 1;
+  for (char letter : rest)
+    length *= lhs.size(letter);
+  auto lie = [&](const Term &left, const Term &right, StringRef sums) {
+    return asMatrix(left, walk.batch, walk.rows, sums) && asMatrix(right, walk.batch, sums, walk.columns);
+  };
+  return length >= leastSumsOfPart && !lie(lhs, rhs, walk.sums) &&
+         lie(partsOf(lhs, walk.sums[0]).front(), partsOf(rhs, walk.sums[0]).front(), rest);
+}
+
 /// `matrix` of a batch of one as that of a batch of `count`, all the same.
 static Place repeated(Place matrix, int64_t count) {
   matrix.sizes[0] = count, matrix.strides[0] = 0;
@@ -162,12 +193,22 @@ static LogicalResult lowerContract(graph::ContractOp op, Bufferizer &b) {
   Walk walk = walkOf(lhs, rhs, out);
   const bool sharesRight = splitBatch(walk.rows, walk, lhs, out),
              sharesLeft = !sharesRight && splitBatch(walk.columns, walk, rhs, out);
-  Place left = readMatrix(lhs, sharesLeft ? "" : walk.batch, walk.rows, walk.sums, b),
-        right = readMatrix(rhs, sharesRight ? "" : walk.batch, walk.sums, walk.columns, b);
-  if (sharesRight)
-    right = repeated(right, left.sizes[0]);
-  if (sharesLeft)
-    left = repeated(left, right.sizes[0]);
+  // The operands of the products that add up to the result.
+  SmallVector<std::pair<Place, Place>, 1> factors;
+  if (b.splitsSums() && !sharesRight && !sharesLeft && sumsOfParts(walk, lhs, rhs, out)) {
+    const StringRef rest = StringRef(walk.sums).drop_front();
+    for (auto [left, right] : llvm::zip_equal(partsOf(lhs, walk.sums[0]), partsOf(rhs, walk.sums[0])))
+      factors.push_back(
+          {*asMatrix(left, walk.batch, walk.rows, rest), *asMatrix(right, walk.batch, rest, walk.columns)});
+  } else {
+    Place left = readMatrix(lhs, sharesLeft ? "" : walk.batch, walk.rows, walk.sums, b),
+          right = readMatrix(rhs, sharesRight ? "" : walk.batch, walk.sums, walk.columns, b);
+    if (sharesRight)
+      right = repeated(right, left.sizes[0]);
+    if (sharesLeft)
+      left = repeated(left, right.sizes[0]);
+    factors.push_back({left, right});
+  }
   Written written{{}, {}, goal};
   if (auto matrix = asMatrix(out, walk.batch, walk.rows, walk.columns)) {
     written.target = *matrix;
@@ -176,8 +217,14 @@ static LogicalResult lowerContract(graph::ContractOp op, Bufferizer &b) {
     written.target = *asMatrix(written.temporary, walk.batch, walk.rows, walk.columns);
   }
   OpBuilder &builder = b.builder();
-  b.library(op, "matmul", {b.view(left), b.view(right)}, b.view(written.target),
-            {builder.getI64IntegerAttr(written.accumulate()), builder.getI64IntegerAttr(0)}, written.accumulate() != 0);
+  int64_t accumulate = written.accumulate();
+  for (const auto &[left, right] : factors) {
+    LibraryOp command =
+        b.library(op, "matmul", {b.view(left), b.view(right)}, b.view(written.target),
+                  {builder.getI64IntegerAttr(accumulate), builder.getI64IntegerAttr(0)}, accumulate != 0);
+    command.setFlops(llvm::APFloat(command.getFlops().convertToDouble() / double(factors.size())));
+    accumulate = Add;
+  }
   return written.finish(out, op.getLoc(), b);
 }
 

@@ -45,16 +45,6 @@ struct Operand {
   }
 };
 
-bool makeReorder(Primitive &reorder, const dnnl_memory_desc_t &from, const dnnl_memory_desc_t &to, bool add) {
-  const Library &lib = library();
-  Attributes attributes;
-  PrimitiveDesc desc;
-  // A reorder of such orders needs no scratch memory; one that did could not be made with the caller's.
-  return create(attributes, add) &&
-         !lib.dnnl_reorder_primitive_desc_create(&desc.handle, &from, lib.engine, &to, lib.engine, attributes) &&
-         !lib.dnnl_primitive_create(&reorder.handle, desc);
-}
-
 class Convolution final : public OneDnnConvolution {
 public:
   explicit Convolution(ConvolutionDirection direction) : direction(direction) {}
@@ -202,9 +192,9 @@ private:
     if (!create(operand.inner, operand.innerDesc))
       return false;
     if (!writes)
-      return makeReorder(operand.toInner, operand.plainDesc, operand.innerDesc, false);
-    return makeReorder(operand.toPlain, operand.innerDesc, operand.plainDesc, false) &&
-           (!adds || makeReorder(operand.addToPlain, operand.innerDesc, operand.plainDesc, true));
+      return create(operand.toInner, operand.plainDesc, operand.innerDesc, false);
+    return create(operand.toPlain, operand.innerDesc, operand.plainDesc, false) &&
+           (!adds || create(operand.addToPlain, operand.innerDesc, operand.plainDesc, true));
   }
 
   void reorder(const Primitive &how, const Memory &from, const Memory &to) {

@@ -46,6 +46,16 @@ bool create(Attributes &attributes, bool accumulate) {
                           lib.dnnl_primitive_attr_set_post_ops(attributes, postOps));
 }
 
+bool create(Primitive &reorder, const dnnl_memory_desc_t &from, const dnnl_memory_desc_t &to, bool accumulate) {
+  const Library &lib = library();
+  Attributes attributes;
+  PrimitiveDesc desc;
+  // A reorder of such orders needs no scratch memory; one that did could not be made with the caller's.
+  return create(attributes, accumulate) &&
+         !lib.dnnl_reorder_primitive_desc_create(&desc.handle, &from, lib.engine, &to, lib.engine, attributes) &&
+         !lib.dnnl_primitive_create(&reorder.handle, desc);
+}
+
 } // namespace dtcc::rt::onednn
 
 #endif // DTCC_HAS_ONEDNN_2

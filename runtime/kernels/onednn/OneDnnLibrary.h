@@ -110,6 +110,9 @@ inline void setAddress(const Memory &memory, const void *address) {
 /// Makes attributes with scratch memory that the caller gives, and a sum with the result if `accumulate`.
 bool create(Attributes &attributes, bool accumulate);
 
+/// Makes a reorder of a tensor, which is added to what is there if `accumulate`. False if the library refuses.
+bool create(Primitive &reorder, const dnnl_memory_desc_t &from, const dnnl_memory_desc_t &to, bool accumulate);
+
 /// Bytes, rounded up to a cache line.
 inline size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 

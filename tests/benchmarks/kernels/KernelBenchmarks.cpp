@@ -136,9 +136,9 @@ void matmuls(ThreadTeam &team, TeamScratch &scratch) {
       if (sgemm)
         measure(name + "openblas", gflop, "GFLOP", [&] {
           sgemm(/*row major*/ 101, transposeLhs ? 112 : 111, transposeRhs ? 112 : 111, static_cast<int>(rows),
-                static_cast<int>(columns), static_cast<int>(depth), 1, p.lhs,
-                static_cast<int>(transposeLhs ? rows : depth), p.rhs, static_cast<int>(transposeRhs ? depth : columns),
-                0, p.out, static_cast<int>(columns));
+                static_cast<int>(columns), static_cast<int>(depth), 1, lhs.data(),
+                static_cast<int>(transposeLhs ? rows : depth), rhs.data(),
+                static_cast<int>(transposeRhs ? depth : columns), 0, out.data(), static_cast<int>(columns));
         });
     }
 }

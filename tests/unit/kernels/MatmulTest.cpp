@@ -127,17 +127,52 @@ TEST(Matmul, SharesOneRightOperandAmongABatch) {
   }
 }
 
-TEST(Matmul, LeavesCrowdedCachesAndLongSumsToOurOwnProduct) {
+TEST(Matmul, PacksOperandsWhoseRowsCrowdIntoFewSetsOfCaches) {
   if (!hasOneDnn())
     GTEST_SKIP() << "oneDNN is not installed";
-  TeamScratch scratch(1);
-  ThreadTeam team(1);
+  TeamScratch scratch(2);
+  ThreadTeam team(2);
   auto methodOf = [&](const Trial &trial) { return Matmul(trial.p, vectorKernels(), scratch).method(); };
   const Layout &rows = layouts[0], &transposedRhs = layouts[2];
   EXPECT_EQ(methodOf(Trial({1, 40, 1024, 96}, rows, false, false)), ProductMethod::Own);
   EXPECT_EQ(methodOf(Trial({1, 40, 1000, 96}, rows, false, false)), ProductMethod::OneDnn);
-  EXPECT_EQ(methodOf(Trial({1, 4, 8, 1025}, rows, false, false)), ProductMethod::Own);
-  EXPECT_EQ(methodOf(Trial({1, 40, 1024, 96}, transposedRhs, false, false)), ProductMethod::OneDnn);
+  EXPECT_EQ(methodOf(Trial({1, 520, 1024, 96}, transposedRhs, false, false)), ProductMethod::OneDnn);
+  for (const Layout &layout : {rows, layouts[3]})
+    for (bool accumulate : {false, true}) {
+      // With parts: two sums of 528 and one of the rest.
+      for (int64_t k : {96, 1050}) {
+        SCOPED_TRACE(testing::Message() << layout.name << " " << k << " accumulate " << accumulate);
+        Trial trial({1, 520, 1024 - layout.gap, k}, layout, true, accumulate);
+        Matmul matmul(trial.p, vectorKernels(), scratch);
+        EXPECT_EQ(matmul.method(), ProductMethod::OneDnnPacked);
+        matmul.run(team, scratch, trial.p);
+        trial.check();
+      }
+    }
+}
+
+TEST(Matmul, RoundsLongSumsAsSumsOfParts) {
+  if (!hasOneDnn())
+    GTEST_SKIP() << "oneDNN is not installed";
+  ThreadTeam team(2);
+  TeamScratch scratch(2);
+  for (const Layout &layout : layouts)
+    for (int64_t k : {1025, 2048, 3000, 30000})
+      for (bool accumulate : {false, true}) {
+        SCOPED_TRACE(testing::Message() << layout.name << " " << k << " accumulate " << accumulate);
+        Trial trial({2, 8, 17, k}, layout, true, accumulate);
+        Matmul matmul(trial.p, vectorKernels(), scratch);
+        matmul.run(team, scratch, trial.p);
+        double squares = 0, errors = 0;
+        size_t i = 0;
+        trial.out.forEach([&](size_t offset) {
+          squares += trial.want[i] * trial.want[i];
+          errors += std::pow(trial.out.memory[offset] - trial.want[i++], 2);
+        });
+        // One running sum of 30,000 is off by 3e-6.
+        EXPECT_LT(std::sqrt(errors / squares), 9e-7);
+        EXPECT_TRUE(trial.out.guarded());
+      }
 }
 
 TEST(Matmul, RunsOnSeveralRanksAtOnce) {
