@@ -49,8 +49,8 @@ constexpr int64_t kVerifySteps = 2;
 
 class Driver {
 public:
-  Driver(ModuleOp module, const Options &options, OutputFiles &files, const char *argv0)
-      : module(module), options(options), files(files), argv0(argv0) {}
+  Driver(ModuleOp module, const Options &options, OutputFiles &files, ProgramParts &parts)
+      : module(module), options(options), files(files), parts(parts) {}
   LogicalResult run();
 
 private:
@@ -95,7 +95,7 @@ private:
   ModuleOp module;
   const Options &options;
   OutputFiles &files;
-  const char *argv0;
+  ProgramParts &parts;
   /// The processor that computes; of a program for GPUs any that runs its main.
   std::unique_ptr<llvm::TargetMachine> processor;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now(), last = began;
@@ -106,11 +106,16 @@ private:
   std::optional<StepCheck> check;
 };
 
+/// Prints the time of a part of the way, if that is asked for.
+static void tellTime(const Options &options, StringRef part, std::chrono::steady_clock::duration time) {
+  if (options.progress || options.verbose)
+    messageStream() << llvm::formatv("{0,-28} {1,6:f2} s\n", part, std::chrono::duration<double>(time).count());
+}
+
 void Driver::progress(StringRef what) {
   auto now = std::chrono::steady_clock::now();
-  if ((options.progress || options.verbose) && !current.empty())
-    messageStream() << llvm::formatv("{0,-28} {1,6:f2} s\n", current,
-                                     std::chrono::duration<double>(now - last).count());
+  if (!current.empty())
+    tellTime(options, current, now - last);
   last = now;
   current = what.str();
   if (what.empty())
@@ -183,6 +188,9 @@ LogicalResult Driver::emitKernels() {
   return code ? files.writeText([&](raw_ostream &stream) { stream << *code; }) : failure();
 }
 
+/// The file of weights beside the program.
+static std::string weightsPath(const OutputFiles &files) { return files.target() + kWeightsSuffix.str(); }
+
 /// The plan of the module as a plan file has it, in one line.
 static std::string planText(ModuleOp module) {
   spmd::PlanAttr plan = spmd::planOf(module);
@@ -204,7 +212,7 @@ LogicalResult Driver::priceCommands(exec::ProgramOp program, ImageOptions &image
 LogicalResult Driver::emitCode() {
   auto programs = llvm::to_vector(module.getOps<exec::ProgramOp>());
   bool weights = hasWeights(module);
-  std::string weightsPath = files.target() + kWeightsSuffix.str();
+  int64_t ranks = spmd::toMesh(module.lookupSymbol<spmd::MeshOp>(programs.front().getMeshAttr())).ranks();
   ImageOptions imageOptions;
   imageOptions.model = llvm::sys::path::stem(options.input).str();
   imageOptions.plan = planText(module);
@@ -215,7 +223,7 @@ LogicalResult Driver::emitCode() {
   imageOptions.devicePeak = options.devicePeak;
   if (failed(priceCommands(programs.front(), imageOptions)))
     return failure();
-  imageOptions.weights = weights ? llvm::sys::path::filename(weightsPath).str() : "";
+  imageOptions.weights = weights ? llvm::sys::path::filename(weightsPath(files)).str() : "";
   imageOptions.tensors = tensorsText(module, options);
   progress("lower kernels");
   llvm::LLVMContext context;
@@ -235,24 +243,19 @@ LogicalResult Driver::emitCode() {
     return failure();
   warnOfMemory(programs.front());
   tellOfHost(programs.front());
-  addProgram(*code, *image);
+  addWorld(*code, *image, ranks);
   progress("optimize and emit");
-  if (failed(writeObject(*code, *processor, files.part("model.o"))))
+  std::string object = "ranks-" + std::to_string(ranks) + ".o";
+  if (failed(writeObject(*code, *processor, files.part(object))))
     return failure();
-  if (weights) {
+  parts.objects.push_back(object);
+  // All worlds start from the same values.
+  if (weights && !parts.hasWeights) {
     progress("weights");
     if (failed(writeWeights(module, files.part("weights"))))
       return failure();
+    parts.hasWeights = true;
   }
-  progress("link");
-  if (failed(linkProgram(files, "model.o", runtimeLibrary(argv0), "program", targetOf(options).device)))
-    return failure();
-  SmallVector<std::pair<StringRef, std::string>> parts;
-  if (weights)
-    parts.push_back({"weights", weightsPath});
-  parts.push_back({"program", files.target()});
-  if (failed(files.commit(parts)))
-    return failure();
   tellOfLabels();
   return success();
 }
@@ -368,6 +371,8 @@ LogicalResult Driver::run() {
                             "--loss=KIND:key=value,...");
   if (options.verify && holds() > Holds::Step)
     return module.emitError("--verify needs a model or a step on whole tensors: this module is partitioned already");
+  if (!options.worlds.empty() && holds() > Holds::Step)
+    return module.emitError("--worlds needs a model or a step on whole tensors: this module is partitioned already");
   if (failed(applyWeights(module, options)))
     return failure();
   // Before the long work: the processor may be unknown.
@@ -390,6 +395,20 @@ LogicalResult Driver::run() {
 }
 } // namespace
 
-LogicalResult dtcc::compileModule(ModuleOp module, const Options &options, OutputFiles &files, const char *argv0) {
-  return Driver(module, options, files, argv0).run();
+LogicalResult dtcc::compileModule(ModuleOp module, const Options &options, OutputFiles &files, ProgramParts &parts) {
+  return Driver(module, options, files, parts).run();
+}
+
+LogicalResult dtcc::linkParts(const ProgramParts &parts, const Options &options, OutputFiles &files,
+                              const char *argv0) {
+  Status status("link");
+  auto began = std::chrono::steady_clock::now();
+  if (failed(linkProgram(files, parts.objects, runtimeLibrary(argv0), "program", targetOf(options).device)))
+    return failure();
+  tellTime(options, "link", std::chrono::steady_clock::now() - began);
+  SmallVector<std::pair<StringRef, std::string>> places;
+  if (parts.hasWeights)
+    places.push_back({"weights", weightsPath(files)});
+  places.push_back({"program", files.target()});
+  return files.commit(places);
 }

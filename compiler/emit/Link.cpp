@@ -50,8 +50,8 @@ static std::string firstComplaint(StringRef log, StringRef folder) {
   return best;
 }
 
-LogicalResult dtcc::linkProgram(const OutputFiles &files, StringRef object, StringRef runtime, StringRef program,
-                                const char *device) {
+LogicalResult dtcc::linkProgram(const OutputFiles &files, ArrayRef<std::string> objects, StringRef runtime,
+                                StringRef program, const char *device) {
   if (!llvm::sys::fs::exists(runtime)) {
     errorStream() << "the runtime must be beside the compiler, missing: " << runtime << '\n';
     return failure();
@@ -64,8 +64,12 @@ LogicalResult dtcc::linkProgram(const OutputFiles &files, StringRef object, Stri
     errorStream() << "no C++ compiler to link with: install g++ or clang\n";
     return failure();
   }
-  std::string input = files.part(object), output = files.part(program), log = files.part("link.log");
-  SmallVector<StringRef> command{*driver, input, runtime, "-o", output, "-pthread", "-ldl", "-lm"};
+  std::string output = files.part(program), log = files.part("link.log");
+  SmallVector<std::string> inputs =
+      llvm::map_to_vector(objects, [&](const std::string &object) { return files.part(object); });
+  SmallVector<StringRef> command{*driver};
+  llvm::append_range(command, inputs);
+  llvm::append_values(command, runtime, "-o", output, "-pthread", "-ldl", "-lm");
   llvm::append_range(command, linkFlags);
   std::string wanted = device ? ("-Wl,--undefined=" + StringRef(device)).str() : "";
   if (device)

@@ -16,10 +16,10 @@ namespace dtcc {
 /// Path of libdtcc_rt.a: in lib/ beside the folder of the running dtcc.
 std::string runtimeLibrary(const char *argv0);
 
-/// Links the part `object` of `files` with the runtime by the system's C++ driver into
+/// Links the parts `objects` of `files` with the runtime by the system's C++ driver into
 /// the part `program`, and what defines `device` if that is not null. Fails with one message, which has the linker's
 /// own first complaint and names no temporary file.
-mlir::LogicalResult linkProgram(const OutputFiles &files, llvm::StringRef object, llvm::StringRef runtime,
+mlir::LogicalResult linkProgram(const OutputFiles &files, llvm::ArrayRef<std::string> objects, llvm::StringRef runtime,
                                 llvm::StringRef program, const char *device);
 
 } // namespace dtcc

@@ -20,6 +20,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -94,12 +95,20 @@ std::unique_ptr<llvm::Module> dtcc::translateKernels(ModuleOp module, llvm::LLVM
   return translateModuleToLLVMIR(*kernels, context, "dtcc");
 }
 
-void dtcc::addProgram(llvm::Module &module, const Image &image) {
+/// The section of the rows dtcc_world. The linker defines __start_ and __stop_ with the name of such a section.
+static constexpr StringLiteral kWorlds = "dtcc_worlds";
+
+void dtcc::addWorld(llvm::Module &module, const Image &image, int64_t ranks) {
   llvm::LLVMContext &context = module.getContext();
   llvm::Type *pointer = llvm::PointerType::get(context, 0);
+  llvm::Type *i32 = llvm::Type::getInt32Ty(context), *i64 = llvm::Type::getInt64Ty(context);
+  // Kernels of different worlds have the same names.
+  for (llvm::GlobalValue &value : module.global_values())
+    if (!value.isDeclaration())
+      value.setLinkage(llvm::GlobalValue::InternalLinkage);
   auto constant = [&](llvm::Constant *value, const char *name, unsigned alignment) {
     auto *global = new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
-                                            llvm::GlobalValue::ExternalLinkage, value, name);
+                                            llvm::GlobalValue::InternalLinkage, value, name);
     global->setAlignment(llvm::Align(alignment));
     return global;
   };
@@ -110,15 +119,28 @@ void dtcc::addProgram(llvm::Module &module, const Image &image) {
     table.push_back(module.getFunction(kernel));
   auto *type = llvm::ArrayType::get(pointer, table.size());
   llvm::GlobalVariable *kernels = constant(llvm::ConstantArray::get(type, table), "dtcc_kernels", 8);
+  llvm::GlobalVariable *world =
+      constant(llvm::ConstantStruct::getAnon({imageGlobal, kernels, llvm::ConstantInt::get(i64, table.size()),
+                                              llvm::ConstantInt::get(i64, ranks)}),
+               "dtcc_world", 8);
+  world->setSection(kWorlds);
+  // Only the linker's symbols lead to it.
+  llvm::appendToCompilerUsed(module, {world});
 
-  llvm::Type *i32 = llvm::Type::getInt32Ty(context), *i64 = llvm::Type::getInt64Ty(context);
-  llvm::FunctionCallee runtime = module.getOrInsertFunction(
-      "dtcc_main", llvm::FunctionType::get(i32, {i32, pointer, pointer, pointer, i64}, false));
+  auto bound = [&](const char *side) {
+    auto *global = new llvm::GlobalVariable(module, i64, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
+                                            nullptr, side + kWorlds);
+    global->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return global;
+  };
+  llvm::GlobalVariable *first = bound("__start_"), *last = bound("__stop_");
+  llvm::FunctionCallee runtime =
+      module.getOrInsertFunction("dtcc_main", llvm::FunctionType::get(i32, {i32, pointer, pointer, pointer}, false));
+  // Every world has the same one, and the linker keeps one.
   auto *main = llvm::Function::Create(llvm::FunctionType::get(i32, {i32, pointer}, false),
-                                      llvm::GlobalValue::ExternalLinkage, "main", module);
+                                      llvm::GlobalValue::WeakODRLinkage, "main", module);
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", main));
-  llvm::Value *count = llvm::ConstantInt::get(i64, table.size());
-  builder.CreateRet(builder.CreateCall(runtime, {main->getArg(0), main->getArg(1), imageGlobal, kernels, count}));
+  builder.CreateRet(builder.CreateCall(runtime, {main->getArg(0), main->getArg(1), first, last}));
 }
 
 LogicalResult dtcc::writeObject(llvm::Module &module, llvm::TargetMachine &target, StringRef path) {

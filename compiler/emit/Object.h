@@ -24,8 +24,9 @@ mlir::FailureOr<std::unique_ptr<llvm::TargetMachine>> createTarget(llvm::StringR
 std::unique_ptr<llvm::Module> translateKernels(mlir::ModuleOp module, llvm::LLVMContext &context,
                                                llvm::function_ref<void(mlir::OpPassManager &)> lower);
 
-/// Adds `dtcc_image`, `dtcc_kernels` and a `main` that hands both to the runtime.
-void addProgram(llvm::Module &module, const Image &image);
+/// Adds the image as a world of `ranks` ranks (dtcc_world), and a `main` that hands all worlds of the program to the
+/// runtime. Objects of several worlds can be linked together: nothing else of the module can be seen outside.
+void addWorld(llvm::Module &module, const Image &image, int64_t ranks);
 
 /// Optimizes for the target and writes an object file. Fails with a message.
 mlir::LogicalResult writeObject(llvm::Module &module, llvm::TargetMachine &target, llvm::StringRef path);

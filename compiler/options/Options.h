@@ -52,6 +52,8 @@ struct Options {
   std::string cpAttention = "auto", cpOrder = "auto";
   std::string moeDispatch = "auto";
   std::vector<std::string> pin;
+  /// Numbers of ranks that the program has a plan for; empty: one, as the other options say.
+  std::string worlds;
   int64_t zero = -1, microbatches = 0;
 
   // The code.

@@ -8,15 +8,15 @@
 // The one contract between the compiler and the runtime. It includes nothing
 // but <stdint.h>, and neither side links the other.
 //
-// A compiled program is three symbols:
+// A compiled program has one or several worlds (World.h), each of which has two symbols:
 //
 //   dtcc_image         a position-independent block of bytes: a dtcc_image_header
 //                      followed by the sections it points to (all offsets are in
 //                      bytes from the start of the image, all arrays are aligned
 //                      to 8). It is constant data and the same for every rank;
 //                      its size does not depend on the number of ranks.
-//   dtcc_kernels       an array of pointers to the generated kernels
-//   dtcc_kernel_count  its length (uint64_t)
+//   dtcc_kernels       an array of pointers to the generated kernels, whose length
+//                      stands in the world
 //
 // A program for GPUs has the code of its kernels in the image instead, and no pointers.
 //

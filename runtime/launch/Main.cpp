@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A compiled program's main calls dtcc_main with its image and kernels. Every error
+// A compiled program's main calls dtcc_main with its worlds. Every error
 // ends here as one message and an exit status (docs/exit-status.md).
 //
 //===----------------------------------------------------------------------===//
@@ -16,23 +16,30 @@
 #include "runtime/core/Processor.h"
 #include "runtime/core/Signals.h"
 #include "runtime/launch/Program.h"
+#include "runtime/launch/arguments/Arguments.h"
 
 #include <iostream>
 #include <new>
 
 using namespace dtcc::rt;
 
-extern "C" int dtcc_main(int argc, char **argv, const void *bytes, const dtcc_kernel *kernels, uint64_t kernelCount) {
+extern "C" int dtcc_main(int argc, char **argv, const dtcc_world *first, const dtcc_world *last) {
   try {
-    Image image(bytes, kernelCount);
+    Worlds worlds({first, last});
+    Launch launch;
+    // With one world a launch that cannot be is found after wrong options.
+    if (worlds.all().size() > 1)
+      detectLauncher(launch);
+    const dtcc_world &world = worlds.choose(launch, ranksAsked(argc, argv));
+    Image image(world.image, world.kernel_count);
     int status = 0;
-    std::optional<Options> options = parseOptions(argc, argv, image, status);
+    std::optional<Options> options = parseOptions(argc, argv, image, worlds, status);
     if (!options)
       return status;
     if (!options->info)
       checkProcessor(image.string(image.header().cpu));
     installSignalHandlers();
-    return runProgram(image, {kernels, kernelCount}, *options);
+    return runProgram(worlds, image, {world.kernels, world.kernel_count}, *options);
   } catch (const Error &error) {
     std::cerr << "error: " << error.what() << std::endl;
     return static_cast<int>(error.status);

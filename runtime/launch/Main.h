@@ -12,9 +12,9 @@
 #ifndef DTCC_RUNTIME_LAUNCH_MAIN_H
 #define DTCC_RUNTIME_LAUNCH_MAIN_H
 
-#include "runtime/abi/dtcc_rt.h"
+#include "runtime/abi/World.h"
 
-/// Runs a program: parses the command line, trains, returns the exit status.
-extern "C" int dtcc_main(int argc, char **argv, const void *image, const dtcc_kernel *kernels, uint64_t kernelCount);
+/// Runs a program: parses the command line, chooses one of the worlds [first, last), trains, returns the exit status.
+extern "C" int dtcc_main(int argc, char **argv, const dtcc_world *first, const dtcc_world *last);
 
 #endif // DTCC_RUNTIME_LAUNCH_MAIN_H

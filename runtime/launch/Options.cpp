@@ -141,15 +141,14 @@ void checkGeneration(const CLI::App &app, Options &options, const std::string &p
 
 } // namespace
 
-std::optional<Options> parseOptions(int argc, char **argv, const Image &image, int &status) {
+std::optional<Options> parseOptions(int argc, char **argv, const Image &image, const Worlds &worlds, int &status) {
   Options options;
   options.rate.base = image.training().lr;
   options.rate.schedule = static_cast<LearningRate::Schedule>(image.training().schedule);
   options.rate.warmup = image.training().warmup;
   options.seed = image.training().seed;
 
-  CLI::App app("Trains " + std::string(image.string(image.header().model)) + " on " +
-               std::to_string(image.mesh().ranks()) + " rank" + (image.mesh().ranks() == 1 ? "" : "s") +
+  CLI::App app("Trains " + std::string(image.string(image.header().model)) + " on " + worlds.text() +
                ". Compiled by dtcc.");
   setHelp(app);
   // --help-table, for tools/options, has the options of all devices.
@@ -306,10 +305,10 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
                    ->check(atLeast<int64_t>(0))
                    ->needs(rendezvous)
                    ->group(hosts);
-  auto *ranks = app.add_option("--ranks", options.ranks, "Processes in all")
-                    ->check(atLeast<int64_t>(1))
-                    ->needs(rank)
-                    ->group(hosts);
+  auto *ranks =
+      app.add_option("--ranks", options.ranks, "Ranks in all; without --rank they are threads, by the plan for so many")
+          ->check(atLeast<int64_t>(1))
+          ->group(hosts);
   rank->needs(ranks);
   app.add_option("--token-file", options.tokenFile, "File of a secret that all ranks of the run have")->group(hosts);
   if (isTable) {

@@ -20,6 +20,7 @@
 #include "runtime/image/Image.h"
 #include "runtime/launch/LearningRate.h"
 #include "runtime/launch/Nonfinite.h"
+#include "runtime/launch/worlds/Worlds.h"
 
 #include <optional>
 #include <string>
@@ -63,7 +64,7 @@ struct Options {
   bool ownAttention = false; /* of programs for GPUs: not cuDNN's */
   int hangSeconds = 600;
   std::string rendezvous;       /* HOST:PORT; empty: as the launcher says */
-  int64_t rank = -1, ranks = 0; /* as --rank and --ranks say; -1: the launcher does */
+  int64_t rank = -1, ranks = 0; /* as --rank and --ranks say; -1, 0: the launcher does */
   std::string tokenFile;
   GraphUse graphs = GraphUse::Auto; /* of programs for GPUs */
 
@@ -71,9 +72,9 @@ struct Options {
   bool trains() const { return !evaluation.only && !generate.isAsked(); }
 };
 
-/// Reads the command line; defaults come from the image. Prints help or one message
+/// Reads the command line; defaults come from the image, which is that of one of `worlds`. Prints help or one message
 /// itself; then the result is empty and `status` is the exit status.
-std::optional<Options> parseOptions(int argc, char **argv, const Image &image, int &status);
+std::optional<Options> parseOptions(int argc, char **argv, const Image &image, const Worlds &worlds, int &status);
 
 } // namespace dtcc::rt
 

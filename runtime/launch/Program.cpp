@@ -334,8 +334,19 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
   return static_cast<int>(results[0].status);
 }
 
+/// Prints --info of every world.
+void printAllInfos(const Worlds &worlds) {
+  std::cout << "worlds   " << worlds.text() << ": as many as a launcher starts, or --ranks=N\n";
+  for (const dtcc_world &world : worlds.all()) {
+    Image image(world.image, world.kernel_count);
+    std::cout << "\n" << printable(infoText(image, Forecast::of(image)));
+  }
+}
+
 /// Prints --info. With --profile, also writes the trace of the forecast step.
-void printInfo(const Image &image, const Options &options) {
+void printInfo(const Worlds &worlds, const Image &image, const Options &options) {
+  if (worlds.all().size() > 1 && options.ranks == 0 && options.profile.empty())
+    return printAllInfos(worlds);
   std::optional<Forecast> forecast = Forecast::of(image);
   if (!options.profile.empty()) {
     if (!forecast)
@@ -348,7 +359,7 @@ void printInfo(const Image &image, const Options &options) {
 
 } // namespace
 
-int runProgram(const Image &image, std::span<const dtcc_kernel> kernels, const Options &options) {
+int runProgram(const Worlds &worlds, const Image &image, std::span<const dtcc_kernel> kernels, const Options &options) {
   Launch launch;
   launch.ranks = image.mesh().ranks();
   launch.hangSeconds = options.hangSeconds;
@@ -356,17 +367,20 @@ int runProgram(const Image &image, std::span<const dtcc_kernel> kernels, const O
   launch.rendezvous = options.rendezvous;
   launch.tokenFile = options.tokenFile;
   detectLauncher(launch);
-  if (options.ranks > 0) {
+  if (options.rank >= 0) {
     launch.launcher = "hand";
     launch.processes = options.ranks;
     launch.process = options.rank;
   }
-  if (options.info) {
-    if (launch.process == 0)
-      printInfo(image, options);
-    return 0;
-  }
   try {
+    // Of one plan --info tells whatever the launch is.
+    if (!options.info || worlds.all().size() > 1)
+      worlds.check(launch, options.ranks);
+    if (options.info) {
+      if (launch.process == 0)
+        printInfo(worlds, image, options);
+      return 0;
+    }
     joinRun(launch);
   } catch (const Error &error) {
     if (!speaks(launch))

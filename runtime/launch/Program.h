@@ -17,8 +17,9 @@
 
 namespace dtcc::rt {
 
-/// Runs the program on this process's ranks. Returns the exit status; throws Error.
-int runProgram(const Image &image, std::span<const dtcc_kernel> kernels, const Options &options);
+/// Runs the program on this process's ranks. The image is that of one of `worlds`. Returns the exit status; throws
+/// Error.
+int runProgram(const Worlds &worlds, const Image &image, std::span<const dtcc_kernel> kernels, const Options &options);
 
 } // namespace dtcc::rt
 

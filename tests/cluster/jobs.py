@@ -12,10 +12,12 @@ data = f"--data={source / 'tests/e2e/Inputs/gpt2/data'}"
 RANKS, EACH = 4, 2
 torchrun = build / "export/bin/torchrun"
 wrong = []
+began = time.monotonic()
 
 
 def check(good, what, *more):
-    print("ok:  " if good else "BAD: ", what, flush=True)
+    """Tells whether `what` holds, and the seconds since the start of the test."""
+    print("ok:  " if good else "BAD: ", f"{time.monotonic() - began:5.1f} s ", what, flush=True)
     if not good:
         wrong.append(what)
         print(*more, sep="\n", flush=True)

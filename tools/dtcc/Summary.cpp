@@ -89,20 +89,25 @@ llvm::Error dtcc::printSummary(llvm::StringRef path, llvm::raw_ostream &stream) 
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return llvm::createStringError(path + ": " + buffer.getError().message());
-  llvm::Expected<ProgramFile> program = ProgramFile::read(path, (*buffer)->getBuffer());
-  if (!program)
-    return program.takeError();
-  llvm::Expected<plan::Plan> plan = planOf(path, *program);
-  if (!plan)
-    return plan.takeError();
-  llvm::Expected<std::string> step = stepText(*program);
-  if (!step)
-    return step.takeError();
-  llvm::StringRef weights = program->string(program->header().weights);
+  llvm::Expected<std::vector<ProgramFile>> worlds = ProgramFile::readWorlds(path, (*buffer)->getBuffer());
+  if (!worlds)
+    return worlds.takeError();
+  std::string text;
+  for (const ProgramFile &world : *worlds) {
+    llvm::Expected<plan::Plan> plan = planOf(path, world);
+    if (!plan)
+      return plan.takeError();
+    llvm::Expected<std::string> step = stepText(world);
+    if (!step)
+      return step.takeError();
+    text += "plan    " + planText(*plan) + "\nmemory  " + memoryText(world) + "\nstep    " + *step + "\n";
+  }
+  const ProgramFile &program = worlds->front();
+  llvm::StringRef weights = program.string(program.header().weights);
   llvm::SmallString<128> beside(llvm::sys::path::parent_path(path));
   llvm::sys::path::append(beside, weights);
-  stream << "plan    " << planText(*plan) << "\nmemory  " << memoryText(*program) << "\nstep    " << *step
-         << "\nwrote   " << fileText(path) << (llvm::sys::fs::is_regular_file(beside) ? ", " + fileText(beside) : "")
-         << "\nrun     " << runText(path, *program) << '\n';
+  stream << text << "wrote   " << fileText(path)
+         << (llvm::sys::fs::is_regular_file(beside) ? ", " + fileText(beside) : "") << "\nrun     "
+         << runText(path, program) << '\n';
   return llvm::Error::success();
 }

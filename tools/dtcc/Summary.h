@@ -12,8 +12,9 @@
 
 namespace dtcc {
 
-/// Prints five lines about the program at `path`: the plan as the options that hold it, the memory of a rank, the
-/// forecast of a step, the files written, and a command that runs it. Everything is read from the program itself.
+/// Prints lines about the program at `path`: of each world the plan as the options that hold it, the memory of a rank
+/// and the forecast of a step; then the files written, and a command that runs it. Everything is read from the program
+/// itself.
 llvm::Error printSummary(llvm::StringRef path, llvm::raw_ostream &stream);
 
 } // namespace dtcc

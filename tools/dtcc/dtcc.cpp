@@ -9,10 +9,13 @@
 #include "compiler/console/Version.h"
 #include "compiler/driver/Driver.h"
 #include "compiler/options/TargetOption.h"
+#include "compiler/options/WorldsOption.h"
 #include "compiler/pipeline/RunPasses.h"
 #include "dialects/AllDialects.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
+#include <chrono>
 
 #include "tools/dtcc/Summary.h"
 #include "tools/model/AnnotateModel.h"
@@ -22,27 +25,43 @@
 
 using namespace dtcc;
 
-/// Reads the model and writes what was asked for; returns the exit status.
-static int compile(Options &options, OutputFiles &files, const char *tool) {
+/// Reads the model and compiles it by `options`: of a program one of its worlds. Messages that an earlier world had are
+/// in `told`, and not repeated.
+static mlir::LogicalResult compileWorld(Options &options, OutputFiles &files, ProgramParts &parts,
+                                        std::set<std::string> &told) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry);
-  printDiagnostics(context);
+  printDiagnostics(context, told);
   context.loadAllAvailableDialects();
   mlir::OwningOpRef<mlir::ModuleOp> module = loadModel(context, options);
   if (!module)
-    return kBadInput;
-  if (options.emit == "onnx") {
-    ModelShapes shapes(*module);
-    return succeeded(compileModule(*module, options, files, tool)) &&
-                   succeeded(writeAnnotatedModel(*module, shapes, options, files))
-               ? kDone
-               : kBadInput;
+    return mlir::failure();
+  if (options.emit != "onnx")
+    return compileModule(*module, options, files, parts);
+  ModelShapes shapes(*module);
+  return mlir::success(succeeded(compileModule(*module, options, files, parts)) &&
+                       succeeded(writeAnnotatedModel(*module, shapes, options, files)));
+}
+
+/// Compiles every world, and writes what was asked for; returns the exit status.
+static int compile(std::vector<Options> &worlds, OutputFiles &files, const char *tool) {
+  ProgramParts parts;
+  std::set<std::string> told;
+  for (size_t i = 0; i < worlds.size(); ++i) {
+    auto begin = std::chrono::steady_clock::now();
+    if (failed(compileWorld(worlds[i], files, parts, told)))
+      return kBadInput;
+    std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    if (worlds.size() > 1)
+      messageStream() << llvm::formatv("world   {0} of {1} of --worlds={2}: {3} in {4:f1} s\n", i + 1, worlds.size(),
+                                       worlds[i].worlds, worlds[i].cluster, time.count());
   }
-  if (failed(compileModule(*module, options, files, tool)))
-    return kBadInput;
+  const Options &options = worlds.front();
   if (options.emit != "program")
     return kDone;
+  if (failed(linkParts(parts, options, files, tool)))
+    return kBadInput;
   llvm::Error error = printSummary(options.output, messageStream());
   return !error || succeeded(wrong(llvm::toString(std::move(error)))) ? kDone : kBadInput;
 }
@@ -61,8 +80,12 @@ int main(int argc, char **argv) {
     options.help ? printHelp(llvm::outs()) : printVersion(llvm::outs(), "dtcc");
     return kDone;
   }
-  if (failed(resolveTarget(options)))
+  mlir::FailureOr<std::vector<Options>> worlds = optionsOfWorlds(options);
+  if (failed(worlds))
     return kBadInput;
+  for (Options &world : *worlds)
+    if (failed(resolveTarget(world)))
+      return kBadInput;
   OutputFiles files(options.output);
   llvm::StringRef weights[] = {kWeightsSuffix};
   if (failed(files.open({options.input, options.plan, options.weights},
@@ -70,5 +93,5 @@ int main(int argc, char **argv) {
     return kBadInput;
   if (failed(applyMlirOptions(options)))
     return kWrongUsage;
-  return onDeepStack([&] { return compile(options, files, argv[0]); });
+  return onDeepStack([&] { return compile(*worlds, files, argv[0]); });
 }

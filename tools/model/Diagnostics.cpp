@@ -44,9 +44,8 @@ static Place findPlace(Location location) {
   return {};
 }
 
-static void print(const Diagnostic &diagnostic) {
+static void print(const Diagnostic &diagnostic, llvm::raw_ostream &stream) {
   Place place = findPlace(diagnostic.getLocation());
-  llvm::raw_ostream &stream = dtcc::messageStream();
   if (!place.file.empty())
     stream << place.file << ": ";
   switch (diagnostic.getSeverity()) {
@@ -63,11 +62,23 @@ static void print(const Diagnostic &diagnostic) {
   }
   stream << place.names << diagnostic << '\n';
   for (const Diagnostic &note : diagnostic.getNotes())
-    print(note);
+    print(note, stream);
 }
 
 void dtcc::printDiagnostics(MLIRContext &context) {
   // A whole function in generic form tells users nothing.
   context.printOpOnDiagnostic(false);
-  context.getDiagEngine().registerHandler([](Diagnostic &diagnostic) { print(diagnostic); });
+  context.getDiagEngine().registerHandler([](Diagnostic &diagnostic) { print(diagnostic, dtcc::messageStream()); });
+}
+
+void dtcc::printDiagnostics(MLIRContext &context, std::set<std::string> &told) {
+  printDiagnostics(context);
+  // The handler that is registered last is asked first.
+  context.getDiagEngine().registerHandler([&told](Diagnostic &diagnostic) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    print(diagnostic, stream);
+    bool isKnown = !told.insert(text).second && diagnostic.getSeverity() != DiagnosticSeverity::Error;
+    return success(isKnown);
+  });
 }

@@ -9,6 +9,8 @@
 #define DTCC_TOOLS_MODEL_DIAGNOSTICS_H
 
 #include "mlir/IR/MLIRContext.h"
+#include <set>
+#include <string>
 
 namespace dtcc {
 
@@ -16,6 +18,10 @@ namespace dtcc {
 /// each, located as other compilers do: "model.mlir:8:9: error: ..." for text, and
 /// "model.onnx: error: NODE: ..." for a node or initializer of an ONNX file.
 void printDiagnostics(mlir::MLIRContext &context);
+
+/// The same, but warnings and notes in `told` are left out, and the others are added to it: one model may be read in
+/// several contexts. `told` outlives the context.
+void printDiagnostics(mlir::MLIRContext &context, std::set<std::string> &told);
 
 } // namespace dtcc
 

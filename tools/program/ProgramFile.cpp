@@ -16,52 +16,78 @@ static llvm::Error fail(llvm::StringRef path, const llvm::Twine &message) {
   return llvm::createStringError(path + ": " + message);
 }
 
-/// The bytes of the symbol dtcc_image.
-static llvm::Expected<llvm::StringRef> findImage(llvm::StringRef path, llvm::StringRef bytes) {
+/// The bytes of a symbol dtcc_image.
+static llvm::Expected<llvm::StringRef> imageAt(llvm::StringRef path, const llvm::object::ObjectFile &object,
+                                               const llvm::object::ELFSymbolRef &symbol) {
+  auto section = symbol.getSection();
+  auto address = symbol.getAddress();
+  if (!section || !address || *section == object.section_end()) {
+    llvm::consumeError(section.takeError());
+    llvm::consumeError(address.takeError());
+    return fail(path, "damaged program: the symbol dtcc_image must lie in a section");
+  }
+  llvm::Expected<llvm::StringRef> contents = (*section)->getContents();
+  if (!contents)
+    return fail(path, "damaged program: " + llvm::toString(contents.takeError()));
+  uint64_t begin = *address - (*section)->getAddress(), size = symbol.getSize();
+  if (begin > contents->size() || size > contents->size() - begin)
+    return fail(path, "damaged program: the symbol dtcc_image must lie in its section of " +
+                          llvm::Twine(contents->size()) + " bytes, got: " + llvm::Twine(size) + " bytes at " +
+                          llvm::Twine(begin));
+  return contents->substr(begin, size);
+}
+
+/// The bytes of all symbols dtcc_image.
+static llvm::Expected<std::vector<llvm::StringRef>> findImages(llvm::StringRef path, llvm::StringRef bytes) {
   auto object = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(bytes, path));
   if (!object)
     return fail(path, "damaged program: " + llvm::toString(object.takeError()));
+  std::vector<llvm::StringRef> images;
   for (const llvm::object::ELFSymbolRef symbol : llvm::cast<llvm::object::ELFObjectFileBase>(**object).symbols()) {
     llvm::Expected<llvm::StringRef> name = symbol.getName();
     if (!name)
       return fail(path, "damaged program: " + llvm::toString(name.takeError()));
     if (*name != "dtcc_image")
       continue;
-    auto section = symbol.getSection();
-    auto address = symbol.getAddress();
-    if (!section || !address || *section == (*object)->section_end()) {
-      llvm::consumeError(section.takeError());
-      llvm::consumeError(address.takeError());
-      return fail(path, "damaged program: the symbol dtcc_image must lie in a section");
-    }
-    llvm::Expected<llvm::StringRef> contents = (*section)->getContents();
-    if (!contents)
-      return fail(path, "damaged program: " + llvm::toString(contents.takeError()));
-    uint64_t begin = *address - (*section)->getAddress(), size = symbol.getSize();
-    if (begin > contents->size() || size > contents->size() - begin)
-      return fail(path, "damaged program: the symbol dtcc_image must lie in its section of " +
-                            llvm::Twine(contents->size()) + " bytes, got: " + llvm::Twine(size) + " bytes at " +
-                            llvm::Twine(begin));
-    return contents->substr(begin, size);
+    llvm::Expected<llvm::StringRef> image = imageAt(path, **object, symbol);
+    if (!image)
+      return image.takeError();
+    images.push_back(*image);
   }
-  return fail(path, "an executable without the symbol dtcc_image: not a program of dtcc, or stripped");
+  if (images.empty())
+    return fail(path, "an executable without the symbol dtcc_image: not a program of dtcc, or stripped");
+  return images;
 }
 
-llvm::Expected<ProgramFile> ProgramFile::read(llvm::StringRef path, llvm::StringRef bytes) {
-  llvm::Expected<llvm::StringRef> found = findImage(path, bytes);
-  if (!found)
-    return found.takeError();
-  if (found->size() < sizeof(dtcc_image_header))
+llvm::Expected<ProgramFile> ProgramFile::readImage(llvm::StringRef path, llvm::StringRef bytes) {
+  if (bytes.size() < sizeof(dtcc_image_header))
     return fail(path, "damaged program: the image must hold a header of " + llvm::Twine(sizeof(dtcc_image_header)) +
-                          " bytes, got: " + llvm::Twine(found->size()));
+                          " bytes, got: " + llvm::Twine(bytes.size()));
   ProgramFile program;
-  program.image.resize(llvm::divideCeil(found->size(), 8));
-  std::memcpy(program.image.data(), found->data(), found->size());
-  if (llvm::Error error = checkHeader(program.header(), found->size()))
+  program.image.resize(llvm::divideCeil(bytes.size(), 8));
+  std::memcpy(program.image.data(), bytes.data(), bytes.size());
+  if (llvm::Error error = checkHeader(program.header(), bytes.size()))
     return fail(path, llvm::toString(std::move(error)));
   if (llvm::Error error = checkTables(program))
     return fail(path, llvm::toString(std::move(error)));
   return program;
+}
+
+llvm::Expected<std::vector<ProgramFile>> ProgramFile::readWorlds(llvm::StringRef path, llvm::StringRef bytes) {
+  llvm::Expected<std::vector<llvm::StringRef>> images = findImages(path, bytes);
+  if (!images)
+    return images.takeError();
+  std::vector<ProgramFile> worlds;
+  for (llvm::StringRef image : *images) {
+    llvm::Expected<ProgramFile> world = readImage(path, image);
+    if (!world)
+      return world.takeError();
+    worlds.push_back(std::move(*world));
+  }
+  llvm::sort(worlds, [](const ProgramFile &a, const ProgramFile &b) {
+    return a.product(DTCC_AXIS_RANK) < b.product(DTCC_AXIS_RANK);
+  });
+  return worlds;
 }
 
 llvm::StringRef ProgramFile::string(uint32_t offset) const {

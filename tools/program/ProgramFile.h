@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A program is an ELF executable with the symbol dtcc_image (runtime/abi/dtcc_rt.h).
+// A program is an ELF executable with a symbol dtcc_image for each of its worlds (runtime/abi/World.h).
 // Files come from anywhere: every offset and index that a reader of this class may
 // follow is checked once, when the file is read.
 //
@@ -24,9 +24,9 @@ namespace dtcc {
 
 class ProgramFile {
 public:
-  /// Reads and checks the program in `bytes`. `path` is named in errors, of which there
-  /// is one message: that this is no program, or which row of which table is damaged.
-  static llvm::Expected<ProgramFile> read(llvm::StringRef path, llvm::StringRef bytes);
+  /// Reads and checks the program in `bytes`: its worlds, by ascending number of ranks. `path` is named in errors, of
+  /// which there is one message: that this is no program, or which row of which table is damaged.
+  static llvm::Expected<std::vector<ProgramFile>> readWorlds(llvm::StringRef path, llvm::StringRef bytes);
 
   const dtcc_image_header &header() const { return *reinterpret_cast<const dtcc_image_header *>(image.data()); }
   /// The string at `offset`; empty for DTCC_NONE.
@@ -68,6 +68,7 @@ public:
   int64_t product(dtcc_axis_kind kind) const;
 
 private:
+  static llvm::Expected<ProgramFile> readImage(llvm::StringRef path, llvm::StringRef bytes);
   template <typename T> llvm::ArrayRef<T> section(const dtcc_section &where) const {
     return {reinterpret_cast<const T *>(reinterpret_cast<const char *>(image.data()) + where.offset),
             size_t(where.count)};

@@ -92,12 +92,6 @@ void joinRun(Launch &launch) {
       failWith(Status::Usage, "--rendezvous needs --rank and --ranks, or a launcher's variables");
     return;
   }
-  if (launch.processes != launch.ranks) {
-    std::string started = launch.launcher == "hand" ? message("--ranks says ", launch.processes)
-                                                    : message(launch.launcher, " started ", launch.processes);
-    fail("the plan has ", launch.ranks, " ranks, and ", started, launch.launcher == "hand" ? "" : " processes",
-         ": start ", launch.ranks, ", or compile for ", launch.processes);
-  }
   bool byMpi = launch.launcher == "mpirun" ||
                (launch.launcher == "srun" && (std::getenv("PMIX_RANK") || std::getenv("PMI_RANK")));
   if (byMpi && launch.rendezvous.empty())

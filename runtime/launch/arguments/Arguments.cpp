@@ -23,6 +23,34 @@ std::string nearestOption(const CLI::App &app, const std::string &name) {
   return nearestName(name, names);
 }
 
+static int64_t countOf(const std::string &text) {
+  int64_t number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number > 0 ? number : 0;
+}
+
+int64_t ranksAsked(int argc, char **argv) {
+  auto valueOf = [&](const std::string &option) {
+    std::string value;
+    for (int i = 1; i < argc; ++i) {
+      std::string word = argv[i];
+      if (word == option && i + 1 < argc)
+        value = argv[i + 1];
+      else if (word.rfind(option + "=", 0) == 0)
+        value = word.substr(option.size() + 1);
+    }
+    return value;
+  };
+  if (std::string typed = valueOf("--ranks"); !typed.empty())
+    return countOf(typed);
+  std::string ignored, file = valueOf("--config");
+  if (std::optional<std::vector<ConfigOption>> options = file.empty() ? std::nullopt : readConfig(file, ignored))
+    for (const ConfigOption &each : *options)
+      if (each.name == "ranks" && each.values.size() == 1)
+        return countOf(each.values[0]);
+  return 0;
+}
+
 static bool isFlag(const CLI::Option &option) { return option.get_expected_max() == 0; }
 
 Arguments::Given *Arguments::find(const std::string &name) {

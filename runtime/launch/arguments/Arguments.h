@@ -22,6 +22,10 @@ namespace dtcc::rt {
 /// The option, with its dashes, that a misspelt one should have been; empty if none is near.
 std::string nearestOption(const CLI::App &app, const std::string &name);
 
+/// Number of --ranks on the command line, or else in the file of --config; 0 if there is none. It is wanted before the
+/// options are known; whether it can be, and all else that may be wrong, is found when they are read.
+int64_t ranksAsked(int argc, char **argv);
+
 class Arguments {
 public:
   /// Throws an Error of wrong usage for a file that cannot be read or names an unknown option.

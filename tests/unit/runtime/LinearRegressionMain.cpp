@@ -29,5 +29,6 @@ int main(int argc, char **argv) {
   if (std::getenv("DTCC_TEST_INIT"))
     plan.init = DTCC_INIT_FILE;
   std::vector<uint64_t> image = linearRegressionImage(plan);
-  return dtcc_main(argc, argv, image.data(), linearRegressionKernels, linearRegressionKernelCount);
+  dtcc_world world{image.data(), linearRegressionKernels, linearRegressionKernelCount, plan.ranks};
+  return dtcc_main(argc, argv, &world, &world + 1);
 }

@@ -7,12 +7,31 @@
 
 #include "tools/dtcc-plan/show/Show.h"
 #include "llvm/BinaryFormat/Magic.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace dtcc;
 
-static llvm::Error readProgram(llvm::StringRef bytes, PlanOrProgram &file) {
-  llvm::Expected<ProgramFile> program = ProgramFile::read(file.path, bytes);
+/// Takes the world of `ranks` ranks; 0: the only one.
+static llvm::Expected<ProgramFile> pickWorld(std::vector<ProgramFile> worlds, llvm::StringRef path, int64_t ranks) {
+  if (worlds.size() == 1 && ranks == 0)
+    return std::move(worlds[0]);
+  std::string numbers;
+  for (ProgramFile &world : worlds) {
+    if (world.product(DTCC_AXIS_RANK) == ranks)
+      return std::move(world);
+    numbers += (numbers.empty() ? "" : ", ") + std::to_string(world.product(DTCC_AXIS_RANK));
+  }
+  return llvm::createStringError(path + " must be named with a number of ranks that it has a plan for (" + numbers +
+                                 "), as " + path + ":" + llvm::Twine(worlds.back().product(DTCC_AXIS_RANK)) +
+                                 (ranks == 0 ? "" : ", got: " + std::to_string(ranks)));
+}
+
+static llvm::Error readProgram(llvm::StringRef bytes, int64_t ranks, PlanOrProgram &file) {
+  llvm::Expected<std::vector<ProgramFile>> worlds = ProgramFile::readWorlds(file.path, bytes);
+  if (!worlds)
+    return worlds.takeError();
+  llvm::Expected<ProgramFile> program = pickWorld(std::move(*worlds), file.path, ranks);
   if (!program)
     return program.takeError();
   llvm::StringRef text = program->string(program->header().plan);
@@ -27,7 +46,17 @@ static llvm::Error readProgram(llvm::StringRef bytes, PlanOrProgram &file) {
   return llvm::Error::success();
 }
 
-llvm::Expected<PlanOrProgram> PlanOrProgram::read(llvm::StringRef path) {
+/// Splits FILE:RANKS, unless there is a file of that name.
+static std::pair<llvm::StringRef, int64_t> splitWorld(llvm::StringRef text) {
+  auto [path, number] = text.rsplit(':');
+  int64_t ranks = 0;
+  if (llvm::sys::fs::exists(text) || number.getAsInteger(10, ranks) || ranks < 1)
+    return {text, 0};
+  return {path, ranks};
+}
+
+llvm::Expected<PlanOrProgram> PlanOrProgram::read(llvm::StringRef text) {
+  auto [path, ranks] = splitWorld(text);
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return llvm::createStringError(buffer.getError(), path + ": cannot read: " + buffer.getError().message());
@@ -36,7 +65,7 @@ llvm::Expected<PlanOrProgram> PlanOrProgram::read(llvm::StringRef path) {
   file.path = path.str();
   if (bytes.starts_with("\x7f"
                         "ELF")) {
-    if (llvm::Error error = readProgram(bytes, file))
+    if (llvm::Error error = readProgram(bytes, ranks, file))
       return std::move(error);
     return file;
   }

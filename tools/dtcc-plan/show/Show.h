@@ -23,7 +23,7 @@ struct PlanOrProgram {
   std::optional<plan::Plan> plan;
   std::optional<ProgramFile> program;
 
-  /// The content of the file says which it is.
+  /// The content of the file says which it is. FILE:RANKS names a world of a program that has several.
   static llvm::Expected<PlanOrProgram> read(llvm::StringRef path);
 };
 
