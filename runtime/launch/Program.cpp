@@ -352,7 +352,7 @@ void printInfo(const Image &image, const Options &options) {
     checkOutputs(options);
     writeWhole(options.profile, forecast->trace());
   }
-  std::cout << printable(infoText(image, forecast));
+  std::cout << printable(infoText(image, forecast, options.choices));
 }
 
 } // namespace
