@@ -12,6 +12,7 @@
 #   %cxx      the C++ compiler              ptxas           NVIDIA's assembler is on the path
 #   %check-header compiles a .cpp with it  header-NAME     NVIDIA's header NAME.h (cuda, cublasLt, cudnn, nccl) is there
 #   %library-NAME                          library-NAME    its library is
+#   %chromium                              chromium        a browser that takes screenshots
 #   %python   the build folder's Python      python-torch, python-transformers, python-torchvision, python-onnxruntime,
 #   %torch-python, %export                     python-safetensors, python-tensorboard: what %torch-python can import
 import glob
@@ -88,6 +89,10 @@ if config.mpirun and "NOTFOUND" not in config.mpirun:
     config.available_features.add("mpi")
 if subprocess.run([config.python, "-c", "import onnx"], capture_output=True).returncode == 0:
     config.available_features.add("python-onnx")
+browser = shutil.which("chromium")
+if browser:
+    config.available_features.add("chromium")
+    config.substitutions.append(("%chromium", browser))
 if shutil.which("ptxas"):
     config.available_features.add("ptxas")
 if os.path.exists(torch_python):

@@ -367,8 +367,8 @@ LogicalResult Driver::emit() {
 
 LogicalResult Driver::run() {
   if (holds() == Holds::Nothing)
-    return module.emitError("holds no @loss to train, no spmd.program and no exec.program; a forward graph needs "
-                            "--loss=KIND:key=value,...");
+    return module.emitError("the model has no loss to train: attach one to its outputs, as "
+                            "--loss=cross_entropy:logits=logits,labels=labels");
   if (options.verify && holds() > Holds::Step)
     return module.emitError("--verify needs a model or a step on whole tensors: this module is partitioned already");
   if (!options.worlds.empty() && holds() > Holds::Step)

@@ -66,7 +66,7 @@ FailureOr<ProgramMachine> dtcc::machineOf(const Options &options, int64_t ranks)
   }
   return ProgramMachine{
       cost::Machine::cpu(ranks, machineCores(), machineMemory()),
-      llvm::formatv("{0} {1} as of the compiler's machine", machineCores(), machineCores() == 1 ? "core" : "cores")};
+      llvm::formatv("{0} {1} of the machine that compiled it", machineCores(), machineCores() == 1 ? "core" : "cores")};
 }
 
 FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options, bool mayMix) {

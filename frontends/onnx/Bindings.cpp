@@ -155,7 +155,12 @@ std::string Bindings::summary() {
     if (!used.lookup(entry.first()))
       unknown.push_back(entry.first().str());
   llvm::sort(unknown);
+  std::vector<std::string> known = unbound;
+  for (const auto &entry : used)
+    known.push_back(entry.first().str());
+  llvm::sort(known);
   if (!unknown.empty())
-    all.push_back("the model has no dimension named '" + llvm::join(unknown, "', '") + "'");
+    all.push_back("the model has no dimension named '" + llvm::join(unknown, "', '") + "'" +
+                  (known.empty() ? std::string() : "; it has '" + llvm::join(known, "', '") + "'"));
   return llvm::join(all, "; ");
 }

@@ -74,6 +74,7 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   describeTensors(*module, source, states.all());
   if (source.options.keepModel)
     describeOnnx(*module, source, states.all());
+  initializers.printNotes();
   printNodeNotes();
   return std::move(module);
 }
@@ -330,16 +331,9 @@ void Importer::noteOfNode(const Twine &text) {
 }
 
 void Importer::printNodeNotes() {
-  constexpr size_t kNamed = 4;
   for (const auto &[text, places] : nodeNotes) {
     InFlightDiagnostic remark = emitRemark(places.front()) << text.getValue();
-    if (places.size() == 1)
-      continue;
-    remark << "; " << places.size() - 1 << " more: ";
-    llvm::ListSeparator separator;
-    for (Location place : llvm::ArrayRef(places).slice(1).take_front(kNamed))
-      remark << StringRef(separator) << place->findInstanceOf<NameLoc>().getName().getValue();
-    if (places.size() - 1 > kNamed)
-      remark << ", ...";
+    if (size_t others = places.size() - 1; others > 0)
+      remark << "; likewise " << others << (others == 1 ? " more node" : " more nodes");
   }
 }

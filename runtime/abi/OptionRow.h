@@ -13,6 +13,7 @@
 #ifndef DTCC_RUNTIME_ABI_OPTIONROW_H
 #define DTCC_RUNTIME_ABI_OPTIONROW_H
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,6 +65,38 @@ inline std::string optionHelp(const std::vector<OptionRow> &rows) {
   }
   return text;
 }
+
+/// A group of options, and their names with dashes.
+struct OptionGroup {
+  std::string title;
+  std::vector<std::string> names;
+};
+
+/// The groups in the order of their first rows, without the options that only print something.
+inline std::vector<OptionGroup> optionGroups(const std::vector<OptionRow> &rows) {
+  std::vector<OptionGroup> groups;
+  for (const OptionRow &row : rows) {
+    if (row.name == "help" || row.name == "version")
+      continue;
+    auto at = std::find_if(groups.begin(), groups.end(), [&](const OptionGroup &g) { return g.title == row.group; });
+    if (at == groups.end())
+      at = groups.insert(at, {row.group, {}});
+    at->names.push_back((row.name.size() == 1 ? "-" : "--") + row.name);
+  }
+  return groups;
+}
+
+/// What dtcc fixes in a program, by the groups of its options: the left half of the table "fixed when compiled, chosen
+/// when run". A group of the same title on both sides is one row.
+struct FixedGroup {
+  std::string_view title, what;
+};
+inline constexpr FixedGroup kFixedGroups[] = {
+    {"The model", "the loss, what trains, sizes of inputs with the batch"},
+    {"Training", "optimizer, clipping, weight decay, precision"},
+    {"The plan", "ranks, mesh, ZeRO, micro-batches, recomputation"},
+    {"Machine", "the processor or GPUs that kernels are for"},
+};
 
 /// A line for each option, with its fields between tabs.
 inline std::string optionTable(const std::vector<OptionRow> &rows) {

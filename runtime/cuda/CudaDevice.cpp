@@ -399,14 +399,15 @@ void CudaDevice::run(uint32_t number, void *const *buffers, const void *predicat
     if (const Bound &other = bound[wait.command - first];
         other.done && other.action == action && rank.image.commands()[wait.command].stream != command.stream)
       gpu.wait(stream.handle, other.done);
-  auto begin = setup.trace ? Trace::Clock::now() : Trace::Clock::time_point();
+  const bool isTraced = setup.trace && setup.trace->records(rank.abi.step);
+  auto begin = isTraced ? Trace::Clock::now() : Trace::Clock::time_point();
   if (made.op)
     made.op->run(rank, {stream.handle, buffers, predicate, stream.workspace});
   else if (made.kernel)
     launchKernel(number, buffers, predicate);
   else if (isSet(predicate, stream.handle))
     communicate(number, buffers);
-  if (setup.trace) {
+  if (isTraced) {
     // A trace shows how long a command takes, at the price of what would have run beside it.
     gpu.synchronize(stream.handle);
     setup.trace->add({number, static_cast<uint32_t>(rank.abi.slot), rank.abi.step, begin, Trace::Clock::now()});

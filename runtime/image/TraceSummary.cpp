@@ -22,8 +22,14 @@ constexpr size_t kMostRows = 16;
 
 struct Row {
   double seconds = 0, flops = 0;
+  std::set<std::string> modules; /* that share the row */
 };
 using Rows = std::map<std::string, Row>;
+
+/// A name with a count where several modules share it: "12 x blocks.*.up, forward".
+std::string titleOf(const std::string &name, const Row &row) {
+  return (row.modules.size() > 1 ? std::to_string(row.modules.size()) + " x " : "") + name;
+}
 
 /// "blocks.*.up" of "blocks.11.up".
 std::string withoutNumbers(std::string_view module) {
@@ -40,7 +46,7 @@ std::string withoutNumbers(std::string_view module) {
 
 class Table {
 public:
-  Table(const Image &image, double steps, double total) : image(image), steps(steps), total(total) {}
+  Table(const ProductPeak &peak, double steps, double total) : peak(peak.flops), steps(steps), total(total) {}
 
   std::string text(const char *title, const Rows &rows) const {
     std::vector<std::pair<std::string, Row>> sorted(rows.begin(), rows.end());
@@ -57,46 +63,50 @@ public:
       sorted.resize(kMostRows - 1);
       sorted.push_back({name, rest});
     }
-    std::string text = formatText("  %-44s %10s %7s %12s%s\n", title, "a step", "share", "GFLOP/s",
-                                  devicePeak() > 0 ? "   of peak" : "");
+    std::string text =
+        formatText("  %-44s %10s %7s %12s%s\n", title, "a step", "share", "GFLOP/s", peak > 0 ? "   of peak" : "");
     for (const auto &[name, row] : sorted)
-      text += line(name, row);
+      text += line(titleOf(name, row), row);
     return text;
   }
 
 private:
-  double devicePeak() const { return image.header().peak_flops / static_cast<double>(image.mesh().ranks()); }
-
   std::string line(const std::string &name, const Row &row) const {
     std::string text = formatText("  %-44.44s %10s %5.1f %%", name.c_str(), secondsText(row.seconds / steps).c_str(),
                                   100 * row.seconds / total);
     double rate = row.seconds > 0 ? row.flops / row.seconds : 0;
     if (rate > 0)
       text += formatText(" %12.1f", rate * 1e-9);
-    if (rate > 0 && devicePeak() > 0)
-      text += formatText(" %7.1f %%", 100 * rate / devicePeak());
+    if (rate > 0 && peak > 0)
+      text += formatText(" %7.1f %%", 100 * rate / peak);
     return text + "\n";
   }
 
-  const Image &image;
-  double steps, total;
+  double peak, steps, total;
 };
 
 } // namespace
 
-std::string summaryText(const Image &image, const Trace &trace) {
+std::string summaryText(const Image &image, const Trace &trace, const ProductPeak &peak) {
+  const std::vector<bool> evaluates = evaluationCommands(image);
   Rows modules, ops;
   std::set<int64_t> steps;
   double total = 0;
   for (const Trace::Event &event : trace.recorded()) {
+    if (evaluates[event.command])
+      continue;
     const dtcc_command &command = image.commands()[event.command];
     double seconds = std::chrono::duration<double>(event.end - event.begin).count();
     steps.insert(event.step);
     total += seconds;
-    std::string module = withoutNumbers(image.string(command.module));
-    if (module.empty())
-      module = isCommunication(command) ? "communication" : "(of no module)";
-    for (Row *row : {&modules[module + ", " + passName(command)], &ops[opName(image, command)]}) {
+    std::string module(image.string(command.module)), title = withoutNumbers(module);
+    if (isCommunication(command))
+      title += title.empty() ? "communication" : ": communication";
+    else if (title.empty())
+      title = "outside of modules";
+    Row &ofModule = modules[title + ", " + passName(command)];
+    ofModule.modules.insert(module);
+    for (Row *row : {&ofModule, &ops[opName(image, command)]}) {
       row->seconds += seconds;
       row->flops += command.flops;
     }
@@ -104,10 +114,17 @@ std::string summaryText(const Image &image, const Trace &trace) {
   if (steps.empty() || total <= 0)
     return "";
   double count = static_cast<double>(steps.size());
-  Table table(image, count, total);
-  return formatText("profile of rank 0: %s a step in commands, mean of %zu steps\n", secondsText(total / count).c_str(),
-                    steps.size()) +
-         table.text("module of the model", modules) + table.text("kind of command", ops);
+  Table table(peak, count, total);
+  std::string text = formatText("profile of rank 0: %s a step in commands, mean of %zu %s (%lld to %lld)\n",
+                                secondsText(total / count).c_str(), steps.size(), steps.size() == 1 ? "step" : "steps",
+                                static_cast<long long>(*steps.begin()), static_cast<long long>(*steps.rbegin()));
+  if (peak.flops > 0)
+    text += formatText("  peak: %.1f GFLOP/s, ", peak.flops * 1e-9) + peak.source + "\n";
+  if (trace.leftOut() > 0)
+    text += formatText("  the trace is full: %zu later commands of the rank are not in it; --profile-steps=N:M chooses "
+                       "the steps\n",
+                       trace.leftOut());
+  return text + table.text("module of the model", modules) + table.text("kind of command", ops);
 }
 
 } // namespace dtcc::rt

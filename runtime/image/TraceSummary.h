@@ -12,10 +12,17 @@
 
 namespace dtcc::rt {
 
+/// The fastest arithmetic of a rank, with which a summary compares.
+struct ProductPeak {
+  double flops = 0;   /* a second; 0: not known */
+  std::string source; /* "of the device", for people */
+};
+
 /// Two tables of the commands in a trace of one rank, the longest first: by modules of the model, where those that
-/// differ by a number alone are one row ("blocks.*.up"), and by kind of op. Columns: time of a step, its share of the
-/// time in commands, the rate of arithmetic, and its share of the device's peak if that is known. Empty without events.
-std::string summaryText(const Image &image, const Trace &trace);
+/// differ by a number alone are one row ("4 x blocks.*.up"), and by kind of op. Columns: time of a step, its share of
+/// the time in commands, the rate of arithmetic, and its share of `peak`. Evaluations do not count. Empty without
+/// events of a step.
+std::string summaryText(const Image &image, const Trace &trace, const ProductPeak &peak);
 
 } // namespace dtcc::rt
 

@@ -93,7 +93,7 @@ std::string Forecast::trace() const {
   };
   for (size_t stage = 0; stage < ranks.size(); ++stage) {
     const std::vector<StepClock::Span> &spans = clock.spans(stage);
-    Trace trace(spans.size());
+    Trace trace(StepWindow{}, spans.size());
     for (const StepClock::Span &span : spans)
       trace.add({span.command, span.slot, /*step=*/1, at(span.begin), at(span.end)});
     text += (stage > 0 ? ",\n" : "") + trace.json(image, ranks[stage], {});

@@ -12,6 +12,7 @@
 #include "runtime/launch/GpuOverhead.h"
 #include "runtime/launch/Metrics.h"
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 
@@ -69,33 +70,66 @@ static uint64_t reachOf(const Image &image, std::span<const dtcc_action> actions
 
 /// Says what an evaluation is, and how much of the activations' memory is there for its sake, of the stage with most.
 static std::string evaluationText(const Image &image) {
-  size_t commands = 0;
   uint64_t added = 0;
   for (const dtcc_stage &stage : image.stages()) {
     std::span<const dtcc_action> all = rowsOf(stage.actions, image.actions()),
                                  step = rowsOf(dtcc_step_actions(&stage), image.actions());
     std::span<const dtcc_action> evaluation = all.subspan(step.size());
-    size_t ofStage = 0;
-    for (const dtcc_action &action : evaluation)
-      ofStage += image.phases()[action.phase].command_count;
-    commands = std::max(commands, ofStage);
     uint64_t own = reachOf(image, evaluation), others = reachOf(image, step);
     added = std::max(added, own - std::min(own, others));
   }
   uint32_t prediction = image.stages()[0].scalars[DTCC_SCALAR_PREDICTION];
   bool generates = prediction != DTCC_NONE && image.views()[prediction].rank > 0;
   std::string text = std::string("eval     the loss") + (prediction == DTCC_NONE || generates ? "" : " and accuracy") +
-                     ", " + std::to_string(commands) + " commands, in the memory above" +
-                     (added > 0 ? ", of which " + bytesText(static_cast<double>(added)) + " is for it" : "") + "\n";
+                     " of other data (--eval-tokens), " +
+                     (added > 0 ? "for which " + bytesText(static_cast<double>(added)) + " of the memory above is there"
+                                : std::string("without more memory")) +
+                     "\n";
   if (generates)
-    text += "generate a forward pass over " + std::to_string(image.training().tokens / image.mesh().slots()) +
-            " tokens for each token; two copies of a row of logits are in the memory above, " +
+    text += "generate tokens behind a prompt (--generate), each by a forward pass over " +
+            std::to_string(image.training().tokens / image.mesh().slots()) + " tokens; " +
             bytesText(2.0 * static_cast<double>(elementCount(image.views()[prediction]) * dtcc_dtype_size(DTCC_F32))) +
-            "\n";
+            " of the memory above is for it\n";
   return text;
 }
 
-std::string infoText(const Image &image, const std::optional<Forecast> &forecast) {
+/// A table with a row for each group of options: what dtcc fixed in it, and the options of a run.
+static std::string decisionsText(const std::vector<OptionGroup> &chosen) {
+  constexpr size_t kFixed = 20, kChosen = 76, kWidth = 130;
+  std::string text = formatText("%-*s%-*s%s\n", static_cast<int>(kFixed), "", static_cast<int>(kChosen - kFixed),
+                                "fixed when compiled: dtcc changes it", "chosen when run: options of this program");
+  auto row = [&](std::string_view title, std::string_view fixed, const std::vector<std::string> &names) {
+    std::string line = "  " + std::string(title);
+    if (!fixed.empty())
+      line.resize(std::max(kFixed, line.size() + 2), ' ');
+    line += fixed;
+    if (!names.empty())
+      line.resize(std::max(kChosen, line.size() + 2), ' ');
+    size_t begin = line.size();
+    for (const std::string &name : names) {
+      if (line.size() > begin && line.size() + 2 + name.size() > kWidth) {
+        text += line + ",\n";
+        line.assign(kChosen, ' ');
+        begin = kChosen;
+      }
+      line += (line.size() > begin ? ", " : "") + name;
+    }
+    text += line + "\n";
+  };
+  for (const FixedGroup &fixed : kFixedGroups) {
+    auto same =
+        std::find_if(chosen.begin(), chosen.end(), [&](const OptionGroup &g) { return g.title == fixed.title; });
+    row(fixed.title, fixed.what, same == chosen.end() ? std::vector<std::string>() : same->names);
+  }
+  for (const OptionGroup &group : chosen)
+    if (std::none_of(std::begin(kFixedGroups), std::end(kFixedGroups),
+                     [&](const FixedGroup &fixed) { return fixed.title == group.title; }))
+      row(group.title, "", group.names);
+  return text;
+}
+
+std::string infoText(const Image &image, const std::optional<Forecast> &forecast,
+                     const std::vector<OptionGroup> &chosen) {
   std::ostringstream out;
   const dtcc_training &training = image.training();
   out << "model    " << image.string(image.header().model) << "\n";
@@ -140,8 +174,6 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
   const char *schedules[] = {"constant", "linear", "cosine"};
   out << "training batch " << training.batch << ", lr " << training.lr << " " << schedules[training.schedule % 3]
       << ", warm-up " << training.warmup << ", seed " << training.seed << "\n";
-  out << "fixed    plan, batch, sizes of inputs, optimizer, clipping, precision: compile again to change them\n"
-      << "free     data, steps, lr, lr-schedule, warmup, seed, weights, threads: options of this program\n";
   out << codeText(image) << "\n";
   std::set<std::string_view> inputs;
   for (const dtcc_input &input : image.inputs()) {
@@ -152,6 +184,7 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
       out << (d ? ", " : "") << input.dims[d].size;
     out << "]" << (input.view == DTCC_NONE ? " (not read)" : "") << "\n";
   }
+  out << decisionsText(chosen);
   if (!image.string(image.header().plan).empty())
     out << "plan     " << image.string(image.header().plan) << "\n";
   return out.str();

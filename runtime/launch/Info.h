@@ -8,12 +8,15 @@
 #ifndef DTCC_RUNTIME_LAUNCH_INFO_H
 #define DTCC_RUNTIME_LAUNCH_INFO_H
 
+#include "runtime/abi/OptionRow.h"
 #include "runtime/launch/Forecast.h"
 
 namespace dtcc::rt {
 
-/// The text of --info: mesh, memory, work, forecast, defaults, inputs and the plan, a line each.
-std::string infoText(const Image &image, const std::optional<Forecast> &forecast);
+/// The text of --info: mesh, memory, work, forecast, defaults, inputs, a table of what was fixed when compiled beside
+/// the options of a run, and the plan. The options stand by group in `chosen`.
+std::string infoText(const Image &image, const std::optional<Forecast> &forecast,
+                     const std::vector<OptionGroup> &chosen);
 
 } // namespace dtcc::rt
 

@@ -101,6 +101,33 @@ std::vector<int64_t> parseTokens(const std::string &text) {
   }
 }
 
+/// The steps of "100:103", or of "100".
+StepWindow parseWindow(const std::string &text) {
+  StepWindow window{0, 0};
+  const char *end = text.data() + text.size();
+  auto [colon, error] = std::from_chars(text.data(), end, window.first);
+  bool good = error == std::errc() && (colon == end || *colon == ':');
+  window.last = window.first;
+  if (good && colon != end) {
+    auto [last, wrong] = std::from_chars(colon + 1, end, window.last);
+    good = wrong == std::errc() && last == end;
+  }
+  if (!good || window.first < 1 || window.last < window.first)
+    failWith(Status::Usage, "--profile-steps must be a first and a last step, as 100:103, got: ", text);
+  return window;
+}
+
+/// Checks the options of the profile against each other.
+void checkProfile(Options &options, const std::string &steps) {
+  if (steps.empty())
+    return;
+  options.profileSteps = parseWindow(steps);
+  if (options.profile.empty())
+    failWith(Status::Usage, "--profile-steps needs --profile=FILE");
+  if (options.info)
+    failWith(Status::Usage, "--info draws the forecast of one step: leave --profile-steps out");
+}
+
 void addGeneration(CLI::App &app, GenerateOptions &generate, std::string &prompt) {
   std::string group = "Generation";
   app.add_option("--generate", generate.tokens, "Write the prompt and so many tokens behind it, and stop")
@@ -124,8 +151,9 @@ void checkGeneration(const CLI::App &app, Options &options, const std::string &p
         failWith(Status::Usage, option, " needs --generate=N");
     return;
   }
-  for (const char *option : {"--data", "--tokens", "--eval-data", "--eval-tokens", "--eval-fraction", "--eval-only",
-                             "--eval-every", "--steps", "--epochs", "--metrics", "--save", "--save-best", "--profile"})
+  for (const char *option :
+       {"--data", "--tokens", "--eval-data", "--eval-tokens", "--eval-fraction", "--eval-only", "--eval-every",
+        "--steps", "--epochs", "--metrics", "--save", "--save-best", "--profile", "--profile-steps"})
     if (app.count(option))
       failWith(Status::Usage, "--generate only writes tokens: leave ", option, " out");
   if (prompt.empty())
@@ -271,6 +299,8 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
   app.add_flag("--resume-anyway", options.resumeAnyway, "Also with other data, another optimizer, model or seed")
       ->group(output);
   app.add_option("--profile", options.profile, "Trace for Perfetto; with --info, of the forecast")->group(output);
+  std::string window;
+  app.add_option("--profile-steps", window, "Steps of --profile: the first and the last (default: all)")->group(output);
   app.add_flag("--info", options.info, "Print plan, memory, forecast and defaults, and stop")->group(output);
 
   std::string machine = "Machine", hidden; // what does nothing here is not shown
@@ -315,6 +345,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
     std::cout << optionTable(optionRows(app));
     return std::nullopt;
   }
+  options.choices = optionGroups(optionRows(app));
   Arguments arguments(app, argc, argv);
   options.record = arguments.configText();
   try {
@@ -325,6 +356,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
     options.hasSeed = app.count("--seed") > 0;
     options.resume |= options.resumeAnyway;
     checkEvaluation(options, image);
+    checkProfile(options, window);
     checkGeneration(app, options, prompt, image);
     if (options.epochs > 0 && options.steps > 0)
       failWith(Status::Usage, "--epochs and --steps both say how long to train: give one of them");

@@ -12,12 +12,13 @@
 #ifndef DTCC_RUNTIME_LAUNCH_OPTIONS_H
 #define DTCC_RUNTIME_LAUNCH_OPTIONS_H
 
+#include "runtime/abi/OptionRow.h"
 #include "runtime/checkpoint/Save.h"
 #include "runtime/checkpoint/folder/CheckpointFolder.h"
 #include "runtime/data/Batches.h"
 #include "runtime/device/Device.h"
 #include "runtime/generate/GenerateOptions.h"
-#include "runtime/image/Image.h"
+#include "runtime/image/Trace.h"
 #include "runtime/launch/LearningRate.h"
 #include "runtime/launch/Nonfinite.h"
 #include "runtime/launch/worlds/Worlds.h"
@@ -55,10 +56,12 @@ struct Options {
   OnNonfinite onNonfinite = OnNonfinite::Stop;
   double maxGradNormRatio = 0; /* to the median of the last steps' norms; 0: none */
   std::string profile;
+  StepWindow profileSteps;
   uint64_t seed = 0;
   bool hasSeed = false; /* --seed was given */
   bool info = false;
-  int threads = 0; /* of each rank; 0: cores / ranks */
+  std::vector<OptionGroup> choices; /* all options of the program, for --info */
+  int threads = 0;                  /* of each rank; 0: cores / ranks */
   bool overlap = false;
   std::string tune;          /* empty: nothing is measured */
   bool ownAttention = false; /* of programs for GPUs: not cuDNN's */

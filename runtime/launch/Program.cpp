@@ -229,6 +229,14 @@ int64_t stepsOf(const Batches &batches, int64_t epochs) {
   return epochs * batches.stepsPerEpoch();
 }
 
+/// Refuses a window of --profile without a step of this run in it.
+void checkWindow(const Options &options, int64_t first, int64_t last) {
+  const StepWindow &window = options.profileSteps;
+  if (!options.profile.empty() && options.trains() && first <= last && (window.first > last || window.last < first))
+    failWith(Status::Usage, "--profile-steps must name steps of this run, which are ", first, " to ", last,
+             ", got: ", window.first, ":", window.last);
+}
+
 int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kernel> kernels, const Options &options,
              Transport &transport) {
   std::vector<int64_t> ranks = transport.localRanks();
@@ -269,6 +277,7 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
     if (world)
       checkAgreement(*world, termsOf(image, options, steps, batches.exampleCount(), identity));
     start = startOf(launch, image, options, identity, world.get());
+    checkWindow(options, start.begin.step + 1, steps);
     if (!options.trains())
       steps = start.begin.step;
     weights.emplace(image, options.weights, /*starts=*/!start.checkpoint);
@@ -354,7 +363,7 @@ void printInfo(const Worlds &worlds, const Image &image, const Options &options)
     checkOutputs(options);
     writeWhole(options.profile, forecast->trace());
   }
-  std::cout << printable(infoText(image, forecast));
+  std::cout << printable(infoText(image, forecast, options.choices));
 }
 
 } // namespace

@@ -17,6 +17,7 @@
 #include "runtime/data/ReadAhead.h"
 #include "runtime/generate/Generation.h"
 #include "runtime/image/TraceSummary.h"
+#include "runtime/kernels/ProductRate.h"
 #include "runtime/launch/Initialize.h"
 #include "runtime/launch/Nonfinite.h"
 
@@ -53,8 +54,8 @@ class RankRun {
 public:
   RankRun(const SharedRun &shared, int64_t number)
       : shared(shared), image(shared.image), team(shared.launch.threads),
-        trace(shared.options.profile.empty() ? nullptr : new Trace()),
-        traceOfStreams(shared.options.profile.empty() ? nullptr : new Trace()),
+        trace(shared.options.profile.empty() ? nullptr : new Trace(shared.options.profileSteps)),
+        traceOfStreams(shared.options.profile.empty() ? nullptr : new Trace(shared.options.profileSteps)),
         rank(image, number, team, shared.begin.seed),
         device(createDevice({rank, shared.kernels, &shared.transport, trace.get(), traceOfStreams.get(),
                              ordinalOf(shared, number), shared.options.graphs, shared.options.tune,
@@ -202,13 +203,20 @@ private:
     }
     if (rank.world)
       rank.world->barrier();
-    std::string events;
-    if (trace)
-      events = trace->json(image, rank.abi.rank, shared.origin) + ",\n" +
-               traceOfStreams->json(image, rank.abi.rank, shared.origin);
-    if (trace && rank.abi.rank == 0)
-      std::fputs(summaryText(image, *trace).c_str(), stderr);
-    return {status, ending, events};
+    if (!trace)
+      return {status, ending, ""};
+    if (rank.abi.rank == 0)
+      std::fputs(summaryText(image, *trace, peak()).c_str(), stderr);
+    trace->merge(*traceOfStreams);
+    return {status, ending, trace->json(image, rank.abi.rank, shared.origin)};
+  }
+
+  /// What the arithmetic of this rank is compared with: a GPU's data sheet, or a large product on the rank's threads.
+  ProductPeak peak() {
+    if (image.isForGpus())
+      return {image.header().peak_flops / static_cast<double>(image.mesh().ranks()), "by the data sheet of the GPU"};
+    return {productRate(team), "a large product of f32 on the " + std::to_string(team.threads()) +
+                                   (team.threads() == 1 ? " thread" : " threads") + " of the rank, measured now"};
   }
 
   /// Begins a checkpoint of the state behind `step`, if one is asked for and it is not there yet.

@@ -14,7 +14,9 @@
 #include "mlir/Parser/Parser.h"
 #include "tools/model/CheckText.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -80,6 +82,15 @@ static void adoptPrecision(ModuleOp module, Options &options) {
 
 OwningOpRef<ModuleOp> dtcc::loadModel(MLIRContext &context, Options &options) {
   Status status("read " + options.input);
+  StringRef foreign = llvm::sys::path::extension(options.input);
+  if (llvm::is_contained({".pt", ".pth", ".ckpt", ".bin", ".safetensors", ".py", ".json", ".npy", ".md"}, foreign) ||
+      (foreign != ".onnx" && foreign != ".mlir" && llvm::sys::fs::is_directory(options.input))) {
+    emitError(NameLoc::get(StringAttr::get(&context, options.input)))
+        << "a model must be an .onnx file, or .mlir text, got: "
+        << (llvm::sys::fs::is_directory(options.input) ? StringRef("a folder") : foreign)
+        << "; python -m dtcc_export writes the first";
+    return nullptr;
+  }
   if (!StringRef(options.input).ends_with(".onnx")) {
     auto text = llvm::MemoryBuffer::getFileOrSTDIN(options.input, /*IsText=*/true);
     if (!text) {

@@ -30,6 +30,23 @@ Tensor Initializers::makeState(const StoredTensor &stored, StringRef name) {
 
 void Initializers::note(const Twine &text) { emitRemark(emitter.getLoc(), text); }
 
+/// "'a', 'b', 'c', 'd', .."
+static std::string firstOf(ArrayRef<std::string> names) {
+  constexpr size_t kNamed = 4;
+  return "'" + llvm::join(names.take_front(kNamed), "', '") + "'" + (names.size() > kNamed ? ", .." : "");
+}
+
+void Initializers::printNotes() {
+  if (size_t count = unmergedVectors.size())
+    emitRemark(source.model.loc()) << "the exporter merged parameters with equal numbers into " << count
+                                   << (count == 1 ? " initializer, " : " initializers, ") << firstOf(unmergedVectors)
+                                   << ": each use becomes a parameter again, named after its node";
+  if (size_t count = restoredBiases.size())
+    emitRemark(source.model.loc()) << "the exporter dropped " << count << (count == 1 ? " bias" : " biases")
+                                   << " of zeros, which " << (count == 1 ? "is" : "are")
+                                   << " restored: " << firstOf(restoredBiases);
+}
+
 bool Initializers::isFilledWeight(const Tensor &cell, ArrayRef<int64_t> shape) const {
   if (source.manifest.exists() || !isFloat(cell) || shape.empty())
     return false;
@@ -117,8 +134,8 @@ Tensor Initializers::findTied(const StoredTensor &stored) {
     bool transposed = !same && turned(state) && sameCells(stored, state.stored, true);
     if (!same && !transposed)
       continue;
-    note("initializer '" + stored.name + "' holds the " + (transposed ? "transposed " : "") + "bytes of '" +
-         state.name + "': they are taken as one tied parameter");
+    note("initializer '" + stored.name + "' holds the " + (transposed ? "transposed " : "") + "numbers of '" +
+         state.name + "': the two train as one parameter (tied)");
     return view(state, transposed);
   }
   return nullptr;
@@ -227,10 +244,7 @@ LogicalResult Initializers::findMerged() {
     if (!stored->hasData || !isUniform(*stored))
       continue;
     merged[tensor.name()] = {places[0].first->output(0), places[0].second};
-    emitRemark(source.model.loc())
-        << "initializer '" << tensor.name() << "' stands for " << places.size()
-        << " vectors that were equal when the model was exported; each use becomes a parameter of "
-           "its own, named after its node";
+    unmergedVectors.push_back(tensor.name());
   }
   return success();
 }
@@ -275,7 +289,7 @@ Tensor Initializers::droppedBias(const NodeProto &node, int64_t size, bool guess
   std::string name = (owner + ".bias").str();
   if (State *state = states.find(name))
     return state->read;
-  note("parameter '" + name + "' is restored with zeros, because the exporter drops biases that are zero");
+  restoredBiases.push_back(name);
   StoredTensor zeros;
   zeros.name = name;
   zeros.type = RankedTensorType::get({size}, product->stored.type.getElementType());

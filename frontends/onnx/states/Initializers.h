@@ -44,6 +44,8 @@ public:
   Tensor makeFilled(llvm::StringRef name, const Tensor &cell, llvm::ArrayRef<int64_t> shape);
   /// The number of states made so.
   int64_t numFilled() const { return filled; }
+  /// Prints the notes of mends that were made at many places, a line for each kind.
+  void printNotes();
 
 private:
   Tensor makeState(const StoredTensor &stored, llvm::StringRef name);
@@ -61,6 +63,8 @@ private:
   /// Values of initializers inside loops and functions. All steps of a loop read one parameter.
   llvm::DenseMap<const ::onnx::TensorProto *, Tensor> innerStates;
   int64_t filled = 0;
+  /// Names of parameters that were restored, and of initializers that were taken apart.
+  llvm::SmallVector<std::string> restoredBiases, unmergedVectors;
 };
 
 } // namespace dtcc::onnx

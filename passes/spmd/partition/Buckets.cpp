@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/spmd/partition/Buckets.h"
+#include "dialects/interfaces/Source.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/spmd/partition/StageMap.h"
@@ -158,7 +159,7 @@ void Buckets::emitShares(OpBuilder &builder, Location loc, Block &phase) const {
     accumulated.insert(accumulate.getBucketAttr());
   for (const Bucket &bucket : buckets)
     if (bucket.work && accumulated.contains(bucket.work))
-      ReduceBucketOp::create(builder, loc, bucket.work, fromAxes(builder.getContext(), bucket.key.flat),
+      ReduceBucketOp::create(builder, ofGradient(loc), bucket.work, fromAxes(builder.getContext(), bucket.key.flat),
                              builder.getArrayAttr({}), bucket.gradients, IntegerAttr());
 }
 

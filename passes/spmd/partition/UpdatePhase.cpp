@@ -7,6 +7,7 @@
 //
 #include "passes/spmd/partition/UpdatePhase.h"
 #include "dialects/graph/Build.h"
+#include "dialects/interfaces/Source.h"
 #include "mlir/IR/Builders.h"
 #include "passes/spmd/reshard/EmitMoves.h"
 
@@ -59,7 +60,8 @@ static Value emitGradient(OpBuilder &builder, const UpdateDescription &step, con
   // Shares of gradients were made where the gradients were.
   Axes scatter = sharedAxes(row.master && !row.gradient, bucket.key.flat);
   if (!scatter.empty() || !rest.empty())
-    ReduceBucketOp::create(builder, loc, bucket.gradients, fromAxes(builder.getContext(), scatter),
+    // A bucket that is complete earlier is reduced during the backward pass.
+    ReduceBucketOp::create(builder, ofGradient(loc), bucket.gradients, fromAxes(builder.getContext(), scatter),
                            fromAxes(builder.getContext(), rest), FlatSymbolRefAttr(), IntegerAttr());
   int64_t stored = bucket.length / mesh.product(sharedAxes(row.gradient, bucket.key.flat));
   Value gradient = view(builder, loc, bucket.gradients.getValue(), 0, {stored}, bucket.key.elementType);

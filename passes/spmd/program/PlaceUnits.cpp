@@ -134,6 +134,8 @@ private:
       GatherUnitOp &gather = gathers[gatherOf(view).getBucketAttr()];
       if (!gather) {
         gather = gatherOf(view).clone();
+        // A profile then shows the gather under the module, and in the pass, that it is for.
+        gather->setLoc(before->getLoc());
         OpBuilder(gatherBefore).insert(gather);
       }
       // Beside the gather: the first reader need not be the first of the text.

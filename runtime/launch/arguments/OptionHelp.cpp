@@ -54,6 +54,7 @@ constexpr Details details[] = {
     {"keep", "N", "3"},
     {"keep-every", "N", "10000"},
     {"profile", "FILE", "step.json"},
+    {"profile-steps", "N:M", "100:103"},
     {"threads", "N", "4"},
     {"cuda-graph", "auto|on|off", "off"},
     {"attention", "auto|own", "own"},

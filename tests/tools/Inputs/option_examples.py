@@ -18,7 +18,7 @@ WITH = {"loss-scale": ["--precision=fp16"], "rank": ["--ranks=4", "--rendezvous=
         "top-k": ["--generate=1", "--prompt-tokens=1", "--temperature=1"], "resume-anyway": ["--checkpoint=c"],
         "save-type": ["--save=a"], "shard-size": ["--save=a/"]}
 # Read before anything else, or not of programs for processors.
-NOT = {"help", "version", "config", "cuda-graph", "attention", "tune", "profile"}
+NOT = {"help", "version", "config", "cuda-graph", "attention", "tune", "profile", "profile-steps"}
 
 
 def rows(*command):

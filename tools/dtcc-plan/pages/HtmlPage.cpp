@@ -10,29 +10,33 @@
 using namespace dtcc;
 using llvm::StringRef;
 
-/// Six hues that differ for colour-blind readers too, in two sets of equal strength.
+/// Eight hues for light and for dark pages. A class is a meaning, and has one colour in all pictures of a page: the
+/// computation, what is computed again, collectives, gradients, the optimizer, ...
 static constexpr StringRef kStyle = R"(
 :root{color-scheme:light dark;--page:#fcfcfb;--ink:#1c1c1a;--soft:#6a6963;--line:#dddcd6;--c1:#2a78d6;--c2:#eb6834;
---c3:#1baf7a;--c4:#4a3aa7;--c5:#eda100;--c6:#e87ba4;--rest:#b9b8b1}
+--c3:#1baf7a;--c4:#4a3aa7;--c5:#eda100;--c6:#e87ba4;--c7:#0b7285;--c8:#a3264f;--rest:#b9b8b1}
 @media (prefers-color-scheme:dark){:root{--page:#1a1a19;--ink:#f2f1ec;--soft:#a5a49c;--line:#3b3b38;--c1:#3987e5;
---c2:#d95926;--c3:#199e70;--c4:#9085e9;--c5:#c98500;--c6:#d55181;--rest:#5b5b56}}
+--c2:#d95926;--c3:#199e70;--c4:#9085e9;--c5:#c98500;--c6:#f0a3c6;--c7:#2aa5bb;--c8:#c53d6b;--rest:#5b5b56}}
 body{background:var(--page);color:var(--ink);font:15px/1.5 system-ui,sans-serif;max-width:1040px;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.5rem;line-height:1.25;margin:0}h2{font-size:1.1rem;margin:2.2rem 0 .4rem}
 p{margin:.3rem 0;max-width:46rem}.soft,figcaption{color:var(--soft)}
 dl{display:flex;flex-wrap:wrap;gap:.4rem 2.2rem;margin:1rem 0}dt{color:var(--soft);font-size:.85rem}dd{margin:0;font-size:1.35rem}
-figure{margin:.4rem 0 0}figcaption{font-size:.85rem}svg{width:100%;height:auto;display:block}
+figure{margin:.4rem 0 0;overflow-x:auto}figcaption{font-size:.85rem}svg{width:100%;min-width:820px;height:auto;display:block}
 svg text{font:11px system-ui,sans-serif;fill:var(--ink)}svg text.soft{fill:var(--soft)}svg text.in{fill:#fff;font-size:9px}
-div.wide{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}
+div.wide{overflow-x:auto}td:last-child{min-width:16rem}table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}
 th{text-align:left;font-weight:600;border-bottom:1px solid var(--line)}th,td{padding:.22rem .8rem .22rem 0;vertical-align:top}
 td{border-bottom:1px solid var(--line)}.n{text-align:right;white-space:nowrap}
 pre{font-size:.78rem;overflow-x:auto}
-.f1{fill:var(--c1)}.f2{fill:var(--c2)}.f3{fill:var(--c3)}.f4{fill:var(--c4)}.f5{fill:var(--c5)}.f6{fill:var(--c6)}
-.rest{fill:var(--rest)}.light{fill-opacity:.45}.box{fill:none;stroke:var(--ink);stroke-opacity:.55}.edge{stroke:var(--page);stroke-width:.5}
-.axis{stroke:var(--line)}.limit{stroke:var(--ink);stroke-dasharray:4 3}.l1,.l2,.l3{fill:none;stroke-width:1.5}
-.l1{stroke:var(--c1)}.l2{stroke:var(--c2)}.l3{stroke:var(--c3)}
+.compute{fill:var(--c1)}.again{fill:var(--c1);fill-opacity:.45}.collective{fill:var(--c2)}.buffers{fill:var(--c2);fill-opacity:.45}
+.gradient{fill:var(--c3)}.backward{fill:var(--c4)}.weight{fill:var(--c4);fill-opacity:.55}.optimizer{fill:var(--c5)}
+.message{fill:var(--c6)}.parameter{fill:var(--c7)}.input{fill:var(--c7);fill-opacity:.45}.activation{fill:var(--c8)}
+.work{fill:var(--c8);fill-opacity:.45}.idle{fill:var(--rest)}.host{fill:var(--rest);fill-opacity:.5}
+.copy{fill:var(--soft)}.next{fill:var(--soft);fill-opacity:.4}.box{fill:none;stroke:var(--ink);stroke-opacity:.55}.edge{stroke:var(--page);stroke-width:.5}
+.axis{stroke:var(--line)}.limit{stroke:var(--ink);stroke-width:1.5;stroke-dasharray:2 3}
+.l1,.l2,.l3{fill:none;stroke-width:1.5;stroke:var(--c8)}.l2{stroke-dasharray:8 4}.l3{stroke-dasharray:2 3}
 @media print{:root{color-scheme:light;--page:#fff;--ink:#000;--soft:#555;--line:#ccc;--c1:#2a78d6;--c2:#eb6834;--c3:#1baf7a;
---c4:#4a3aa7;--c5:#eda100;--c6:#e87ba4;--rest:#b9b8b1}body{margin:0;max-width:none;-webkit-print-color-adjust:exact;
-print-color-adjust:exact}figure,tr{break-inside:avoid}h2{break-after:avoid}div.wide{overflow:visible}}
+--c4:#4a3aa7;--c5:#eda100;--c6:#e87ba4;--c7:#0b7285;--c8:#a3264f;--rest:#b9b8b1}body{margin:0;max-width:none;-webkit-print-color-adjust:exact;
+print-color-adjust:exact}figure,tr{break-inside:avoid}h2{break-after:avoid}div.wide,figure{overflow:visible}svg{min-width:0}}
 )";
 
 HtmlPage::HtmlPage(StringRef title, llvm::raw_ostream &stream) : stream(stream) {

@@ -7,6 +7,7 @@
 
 #include "tools/dtcc-plan/pages/PlanPictures.h"
 #include "planner/cost/AmountText.h"
+#include "tools/dtcc-plan/pages/Axis.h"
 #include "tools/dtcc-plan/tables/PrintReport.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
@@ -37,7 +38,10 @@ Svg dtcc::drawMesh(const plan::Parallelism &shape, int64_t domain) {
   double top = 22, height = std::clamp(cell, 13.0, 22.0);
   Svg svg(kWidth, top + double(shownRows) * (height + 4) + (cut ? 22 : 8),
           "ranks of the mesh " + shape.str() + " in nodes of " + std::to_string(domain));
-  svg.legend(kLeft, 12, {{"f1", "a copy of the model"}, {"f1 light", "the next one"}});
+  std::vector<std::pair<StringRef, StringRef>> drawn = {{"copy", "a copy of the model"}};
+  if (shape.dp > 1)
+    drawn.push_back({"next", "the next one"});
+  svg.legend(kLeft, 12, drawn);
   for (int64_t row = 0; row < shownRows; ++row) {
     double y = top + double(row) * (height + 4);
     svg.text(kLeft - 8, y + height * 0.7, shape.pp > 1 ? "stage " + std::to_string(row) : "ranks", Svg::Anchor::End);
@@ -46,7 +50,7 @@ Svg dtcc::drawMesh(const plan::Parallelism &shape, int64_t domain) {
       std::string title = formatv("rank {0}, node {1}: dp {2}, cp {3}, tp {4}, pp {5}", rank, rank / domain,
                                   column / copy, inside / shape.tp, inside % shape.tp, row)
                               .str();
-      svg.rect(kLeft + double(column) * cell, y, size, height - 1.5, column / copy % 2 ? "f1 light" : "f1", title);
+      svg.rect(kLeft + double(column) * cell, y, size, height - 1.5, column / copy % 2 ? "next" : "copy", title);
     }
     // Frames of nodes, as far as the row shows them.
     for (int64_t column = 0; column < shown;) {
@@ -74,8 +78,11 @@ Svg dtcc::drawPlacement(const plan::PlanReport &plan) {
   }
   double top = 22, height = 18, cell = (kWidth - kLeft - kRight) / double(most);
   Svg svg(kWidth, top + double(rows) * (height + 4) + 4, "which blocks each stage has");
-  svg.legend(kLeft, 12,
-             {{"f1", "values kept"}, {"f5", "computed again (how many, not which)"}, {"f4", "embedding, head"}});
+  std::vector<std::pair<StringRef, StringRef>> drawn = {{"activation", "a layer whose activations are kept"}};
+  if (plan.recomputed() > 0)
+    drawn.push_back({"again", "computed again (how many, not which)"});
+  drawn.push_back({"parameter", "embedding, head"});
+  svg.legend(kLeft, 12, drawn);
   for (int64_t row = 0; row < rows; ++row) {
     const plan::StageReport &stage = plan.stages[row];
     double y = top + double(row) * (height + 4);
@@ -84,9 +91,9 @@ Svg dtcc::drawPlacement(const plan::PlanReport &plan) {
       size_t block = stage.firstBlock + i, first = stage.firstBlock == 0 ? 1 : 0;
       bool end = block == 0 || block + 1 == blocks, again = !end && i - first < stage.recomputed;
       svg.rect(kLeft + double(i) * cell, y, std::max(cell - 1, 0.5), height,
-               end     ? "f4"
-               : again ? "f5"
-                       : "f1",
+               end     ? "parameter"
+               : again ? "again"
+                       : "activation",
                end ? (block == 0 ? "embedding" : "head") : "layer " + std::to_string(block - 1));
     }
     svg.text(kLeft + double(stage.blocks) * cell + 6, y + 13, plural(int64_t(stage.blocks), "block"),
@@ -95,7 +102,8 @@ Svg dtcc::drawPlacement(const plan::PlanReport &plan) {
   return svg;
 }
 
-Svg dtcc::drawBars(llvm::ArrayRef<Bar> bars, StringRef what, double limit, std::string (*write)(double)) {
+Svg dtcc::drawBars(llvm::ArrayRef<Bar> bars, StringRef what, const BarScale &unit, double limit) {
+  auto write = unit.write;
   auto sum = [](const Bar &bar) {
     double all = 0;
     for (const BarPiece &piece : bar.pieces)
@@ -111,7 +119,7 @@ Svg dtcc::drawBars(llvm::ArrayRef<Bar> bars, StringRef what, double limit, std::
     most = std::max(most, limit);
   double scale = most > 0 ? (kWidth - kLeft - kRight) / most : 0;
   double bottom = top + double(bars.size()) * (height + 4);
-  Svg svg(kWidth, bottom + (limited ? 20 : 4), what);
+  Svg svg(kWidth, bottom + Axis::kHeight, what);
   // The names of pieces that some bar has.
   std::vector<std::pair<StringRef, StringRef>> names;
   for (const Bar &bar : bars)
@@ -119,6 +127,7 @@ Svg dtcc::drawBars(llvm::ArrayRef<Bar> bars, StringRef what, double limit, std::
       if (piece.value > 0 && llvm::none_of(names, [&](auto &known) { return known.second == piece.name; }))
         names.push_back({piece.style, piece.name});
   svg.legend(kLeft, 12, names);
+  Axis(unit.name, unit.units, most).drawBelow(svg, kLeft, kWidth - kLeft - kRight, top - 2, bottom);
   for (size_t row = 0; row < bars.size(); ++row) {
     double y = top + double(row) * (height + 4), x = kLeft;
     svg.text(kLeft - 8, y + 13, bars[row].label, Svg::Anchor::End);
@@ -132,13 +141,14 @@ Svg dtcc::drawBars(llvm::ArrayRef<Bar> bars, StringRef what, double limit, std::
   }
   if (limited) {
     svg.line(kLeft + limit * scale, top - 4, kLeft + limit * scale, bottom, "limit");
-    svg.text(kLeft + limit * scale, bottom + 12, write(limit), Svg::Anchor::End, "soft");
+    svg.text(kLeft + limit * scale + 4, top + 8, "limit", Svg::Anchor::Start);
+    svg.text(kLeft + limit * scale + 4, top + 21, write(limit), Svg::Anchor::Start);
   }
   return svg;
 }
 
 static Bar barOf(std::string label, const plan::MemoryParts &memory) {
-  static constexpr const char *styles[] = {"f1", "f2", "f3", "f4", "f5", "rest"};
+  static constexpr const char *styles[] = {"parameter", "gradient", "optimizer", "activation", "work", "buffers"};
   Bar bar{std::move(label), {}};
   for (const auto &[part, style] : llvm::zip(memoryParts(), styles))
     bar.pieces.push_back({style, part.name.str(), memory.*part.bytes});
@@ -152,7 +162,7 @@ Svg dtcc::drawMemory(const plan::PlanReport &plan, double limit) {
       bars.push_back(barOf(plan.stages.size() > 1 ? "stage " + std::to_string(bars.size()) : "a device", stage.memory));
   if (bars.empty())
     bars.push_back(barOf("a device", plan.memory));
-  return drawBars(bars, "memory of a device by stage", limit, formatBytes);
+  return drawBars(bars, "memory of a device by stage", {"memory of a device", kByteUnits, formatBytes}, limit);
 }
 
 /// When a rank holds how many sets of activations: (seconds, sets), a step at each change. A pass may be several
@@ -176,8 +186,8 @@ static std::vector<std::pair<double, int64_t>> setsOverTime(const cost::StepTime
 }
 
 Svg dtcc::drawMemoryOverTime(const plan::PlanReport &plan, const cost::StepTimeline &timeline, double limit) {
-  double top = 30, height = 150, width = kWidth - kLeft - kRight;
-  Svg svg(kWidth, top + height + 26, "memory of three ranks over a step");
+  double top = 40, height = 150, width = kWidth - kLeft - kRight;
+  Svg svg(kWidth, top + height + Axis::kHeight, "memory of the devices of three stages over a step");
   int64_t last = timeline.ranks - 1;
   std::vector<int64_t> ranks = {0};
   if (last > 1)
@@ -191,14 +201,18 @@ Svg dtcc::drawMemoryOverTime(const plan::PlanReport &plan, const cost::StepTimel
   auto place = [&](double seconds, double bytes) {
     return std::pair(kLeft + seconds / timeline.seconds * width, top + height * (1 - bytes / most));
   };
-  static constexpr StringRef fills[] = {"f1", "f2", "f3"}, lines[] = {"l1", "l2", "l3"};
+  static constexpr StringRef lines[] = {"l1", "l2", "l3"};
   std::vector<std::string> names;
   for (int64_t rank : ranks)
-    names.push_back(timeline.ranks > 1 ? "rank " + std::to_string(rank) : "a rank");
+    names.push_back(timeline.ranks > 1 ? "stage " + std::to_string(rank) : "a device");
   std::vector<std::pair<StringRef, StringRef>> legend;
   for (size_t i = 0; i < ranks.size(); ++i)
-    legend.push_back({fills[i], names[i]});
+    legend.push_back({lines[i], names[i]});
   svg.legend(kLeft, 12, legend);
+  Axis bytes("memory of a device", kByteUnits, most);
+  svg.text(kLeft, 30, bytes.title(), Svg::Anchor::Start, "soft");
+  bytes.drawLeft(svg, kLeft, width, top, top + height);
+  Axis("time in the step", kSecondUnits, timeline.seconds).drawBelow(svg, kLeft, width, top, top + height);
   for (size_t i = 0; i < ranks.size(); ++i) {
     const plan::MemoryParts &memory =
         size_t(ranks[i]) < plan.stages.size() ? plan.stages[ranks[i]].memory : plan.memory;
@@ -217,17 +231,18 @@ Svg dtcc::drawMemoryOverTime(const plan::PlanReport &plan, const cost::StepTimel
     points.push_back(place(timeline.seconds, before));
     svg.path(points, lines[i]);
   }
-  svg.line(kLeft, top + height, kLeft + width, top + height, "axis");
-  svg.text(kLeft - 8, top + 4, formatBytes(most), Svg::Anchor::End, "soft");
-  svg.text(kLeft - 8, top + height + 4, "0", Svg::Anchor::End, "soft");
-  svg.text(kLeft + width, top + height + 16, formatSeconds(timeline.seconds), Svg::Anchor::End, "soft");
-  if (limited)
-    svg.line(kLeft, place(0, limit).second, kLeft + width, place(0, limit).second, "limit");
+  if (limited) {
+    double y = place(0, limit).second;
+    svg.line(kLeft, y, kLeft + width, y, "limit");
+    svg.text(kLeft + width + 4, y + 4, "limit");
+    svg.text(kLeft + width + 4, y + 17, formatBytes(limit));
+  }
   return svg;
 }
 
 static StringRef styleOf(cost::TimelineWork work) {
-  static constexpr StringRef styles[] = {"f1", "f2", "f2", "f5", "f6", "f6", "f4", "f4", "f4", "f3", "rest"};
+  static constexpr StringRef styles[] = {"compute",    "backward",   "backward",   "weight",    "message", "message",
+                                         "collective", "collective", "collective", "optimizer", "host"};
   return styles[static_cast<int>(work)];
 }
 
@@ -249,22 +264,30 @@ static std::vector<const cost::TimelineEvent *> eventsToDraw(const cost::StepTim
   return events;
 }
 
-Svg dtcc::drawTimeline(const cost::StepTimeline &timeline) {
+Svg dtcc::drawTimeline(const cost::StepTimeline &timeline, int64_t each) {
   std::vector<int64_t> ranks;
   std::vector<const cost::TimelineEvent *> events = eventsToDraw(timeline, ranks);
   double top = 22, height = 18, thin = 4, step = height + 3 * thin + 4, width = kWidth - kLeft - kRight;
   double bottom = top + double(ranks.size()) * step;
-  Svg svg(kWidth, bottom + 20, "what each rank of the pipeline does in a step");
-  svg.legend(kLeft, 12,
-             {{"f1", "forward"},
-              {"f2", "backward"},
-              {"f5", "weight gradients"},
-              {"f3", "update"},
-              {"f4", "collectives"},
-              {"f6", "messages"},
-              {"rest", "host"}});
-  for (size_t row = 0; row < ranks.size(); ++row)
-    svg.text(kLeft - 8, top + double(row) * step + 13, "rank " + std::to_string(ranks[row]), Svg::Anchor::End);
+  Svg svg(kWidth, bottom + Axis::kHeight + 14, "what each rank of the pipeline does in a step");
+  std::vector<std::pair<StringRef, StringRef>> drawn;
+  for (std::pair<StringRef, StringRef> kind : {std::pair<StringRef, StringRef>("compute", "forward"),
+                                               {"backward", "backward"},
+                                               {"weight", "weight gradients"},
+                                               {"optimizer", "update"},
+                                               {"collective", "collectives"},
+                                               {"message", "messages"},
+                                               {"host", "host"}})
+    if (llvm::any_of(events, [&](const cost::TimelineEvent *event) { return styleOf(event->work) == kind.first; }))
+      drawn.push_back(kind);
+  svg.legend(kLeft, 12, drawn);
+  Axis("time in the step", kSecondUnits, timeline.seconds).drawBelow(svg, kLeft, width, top - 2, bottom);
+  for (size_t row = 0; row < ranks.size(); ++row) {
+    int64_t first = ranks[row] * each;
+    svg.text(kLeft - 8, top + double(row) * step + 13,
+             each > 1 ? formatv("ranks {0} to {1}", first, first + each - 1).str() : "rank " + std::to_string(first),
+             Svg::Anchor::End);
+  }
   double scale = timeline.seconds > 0 ? width / timeline.seconds : 0;
   for (const cost::TimelineEvent *event : events) {
     double x = kLeft + event->start * scale, wide = (event->end - event->start) * scale;
@@ -276,12 +299,12 @@ Svg dtcc::drawTimeline(const cost::StepTimeline &timeline) {
     if (!stream && wide > 6.0 * double(event->name().size()))
       svg.text(x + wide / 2, y + 12, event->name(), Svg::Anchor::Middle, "in");
   }
-  std::string end = "0 to " + formatSeconds(timeline.seconds);
+  std::string left;
   if (int64_t(ranks.size()) < timeline.ranks)
-    end = std::to_string(ranks.size()) + " of " + plural(timeline.ranks, "rank") + "; " + end;
+    left = formatv("{0} of {1} rows are drawn", ranks.size(), timeline.ranks).str();
   if (events.size() < timeline.events.size())
-    end = "computation alone; " + end;
-  svg.text(kLeft + width, bottom + 12, end, Svg::Anchor::End, "soft");
+    left += (left.empty() ? "" : "; ") + std::string("computation alone is drawn");
+  svg.text(kLeft, bottom + 28, left, Svg::Anchor::Start, "soft");
   return svg;
 }
 
@@ -290,13 +313,14 @@ Svg dtcc::drawParts(llvm::ArrayRef<plan::PlanReport> plans) {
   for (const plan::PlanReport &plan : plans) {
     const cost::StepSeconds &parts = plan.parts;
     bars.push_back({"plan " + std::to_string(bars.size() + 1),
-                    {{"f1", "compute", parts.compute - parts.recompute},
-                     {"f1 light", "computed again", parts.recompute},
-                     {"f2", "tp and cp, exposed", parts.tensor},
-                     {"f3", "gradients and parameters, exposed", parts.data},
-                     {"f6", "sends, exposed", parts.stages},
-                     {"rest", "bubble", parts.bubble},
-                     {"f5", "host", parts.host}}});
+                    {{"compute", "compute", parts.compute - parts.recompute},
+                     {"again", "computed again", parts.recompute},
+                     {"collective", "tp and cp, exposed", parts.tensor},
+                     {"gradient", "gradients and parameters, exposed", parts.data},
+                     {"message", "sends, exposed", parts.stages},
+                     {"idle", "bubble", parts.bubble},
+                     {"host", "host", parts.host}}});
   }
-  return drawBars(bars, "the time of a step of each plan by its parts", 0, formatSeconds);
+  return drawBars(bars, "the time of a step of each plan by its parts",
+                  {"time of a step", kSecondUnits, formatSeconds});
 }

@@ -106,15 +106,16 @@ void dtcc::writeReportPage(const plan::SearchReport &report, const cost::StepTim
   writeTiles(report, page);
   page.picture("Where the time of a step goes", drawParts(report.plans));
   writePlans(report, page);
-  page.picture("The mesh", drawMesh(best.shape, report.domain), "Frames are nodes, or what the fast link joins.");
+  page.picture("The mesh", drawMesh(best.shape, report.domain),
+               "A square is a rank. Frames are nodes, or what the fast link joins.");
   if (!best.stages.empty())
     page.picture("Placement by layer", drawPlacement(best));
   page.picture("What a device holds", drawMemory(best, report.memoryBytes));
   page.picture("Memory over a step", drawMemoryOverTime(best, timeline, report.memoryBytes),
                "State and workspace all the time; activations from the forward to the backward pass of a micro-batch.");
   page.picture(
-      best.shape.pp > 1 ? "The pipeline" : "A step", drawTimeline(timeline),
-      "A rank stands for all that hold the same stages. Below its computation: collectives, messages, copies.");
+      best.shape.pp > 1 ? "The pipeline" : "A step", drawTimeline(timeline, best.shape.ranks() / timeline.ranks),
+      "A row is what all ranks that hold the same stages do. Below their computation: collectives, messages, copies.");
   if (explanation)
     writeExplanation(*explanation, page);
   if (!report.note.empty())

@@ -85,8 +85,13 @@ void Svg::path(llvm::ArrayRef<std::pair<double, double>> points, StringRef style
 
 void Svg::legend(double x, double y, llvm::ArrayRef<std::pair<StringRef, StringRef>> stylesAndNames) {
   for (auto [style, name] : stylesAndNames) {
-    rect(x, y - 9, 10, 10, style);
-    text(x + 14, y, name);
-    x += 14 + 6.2 * double(name.size()) + 16;
+    bool isLine = style.size() == 2 && style.front() == 'l';
+    double sample = isLine ? 26 : 10;
+    if (isLine)
+      path({{x, y - 4}, {x + sample, y - 4}}, style);
+    else
+      rect(x, y - 9, sample, 10, style);
+    text(x + sample + 4, y, name);
+    x += sample + 4 + 6.2 * double(name.size()) + 16;
   }
 }

@@ -33,7 +33,7 @@ public:
   void text(double x, double y, llvm::StringRef text, Anchor anchor = Anchor::Start, llvm::StringRef style = "");
   void line(double x1, double y1, double x2, double y2, llvm::StringRef style);
   void path(llvm::ArrayRef<std::pair<double, double>> points, llvm::StringRef style);
-  /// Small squares with their names, from (x, y) to the right.
+  /// Small squares, or lines for styles of lines (l1, l2, ..), with their names, from (x, y) to the right.
   void legend(double x, double y, llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> stylesAndNames);
   /// The whole picture.
   std::string str() const { return content + "</svg>"; }

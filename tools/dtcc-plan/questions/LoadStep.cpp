@@ -20,7 +20,8 @@ static LogicalResult makeStep(ModuleOp module, const Options &options) {
   if (module.lookupSymbol("step"))
     return success();
   if (!module.lookupSymbol("loss"))
-    return module.emitError("holds no @loss to train; a forward graph needs --loss=KIND:key=value,...");
+    return module.emitError("the model has no loss to train: attach one to its outputs, as "
+                            "--loss=cross_entropy:logits=logits,labels=labels");
   if (failed(applyTrainingOptions(module, options)))
     return failure();
   return runPasses(module, options, [&](OpPassManager &manager) { buildGraphPipeline(manager, options); });

@@ -59,8 +59,12 @@ cost::StepTimeline dtcc::timelineOf(const plan::Plan &plan) {
 }
 
 static Svg drawArenas(const ProgramFile &program) {
-  static constexpr const char *styles[] = {"f1", "f2", "f3", "f4", "f5", "f6", "rest"};
-  std::vector<std::string> names;
+  auto styleOf = [](llvm::StringRef name) -> const char * {
+    return name == "activations" ? "activation"
+           : name == "state"     ? "parameter"
+           : name == "workspace" ? "work"
+                                 : "input";
+  };
   std::vector<Bar> bars;
   for (const dtcc_stage &stage : program.stages()) {
     bars.push_back({program.stages().size() > 1 ? program.string(stage.name).str() : "a rank", {}});
@@ -68,24 +72,25 @@ static Svg drawArenas(const ProgramFile &program) {
       if (program.isOnHost(arena))
         continue;
       std::string name = program.string(arena.name).str();
-      auto known = llvm::find(names, name);
-      size_t style = std::min<size_t>(size_t(known - names.begin()), std::size(styles) - 1);
-      if (known == names.end())
-        names.push_back(name);
-      bars.back().pieces.push_back({styles[style], name, double(arena.bytes)});
+      bars.back().pieces.push_back({styleOf(name), name, double(arena.bytes)});
     }
   }
-  return drawBars(bars, "planned memory of a rank by stage and arena", 0, formatBytes);
+  return drawBars(bars, "planned memory of a rank by stage and arena", {"memory of a rank", kByteUnits, formatBytes});
 }
 
 static Svg drawCollectives(const ProgramFile &program) {
   std::vector<Bar> bars;
   for (const CollectiveRow &row : collectivesOf(program)) {
     const dtcc_axes &axes = program.communicators()[row.communicator].axes;
-    bars.push_back({row.name, {{"f4", "bytes of a step", double(row.bytes)}}});
-    bars.back().label += " " + program.names(axes);
+    bool isMessage = row.name == "send" || row.name == "receive";
+    bars.push_back({row.name + " " + program.names(axes),
+                    {{isMessage ? "message" : "collective", isMessage ? "messages between stages" : "collectives",
+                      double(row.bytes)}}});
+    for (const auto &[number, stage] : llvm::enumerate(program.stages()))
+      if (program.stages().size() > 1 && row.phase - stage.phases.first < stage.phases.count)
+        bars.back().label += ", stage " + std::to_string(number);
   }
-  return drawBars(bars, "bytes of collectives of a step on a rank", 0, formatBytes);
+  return drawBars(bars, "bytes of collectives of a step on a rank", {"sent in a step", kByteUnits, formatBytes});
 }
 
 void dtcc::writeShowPage(const PlanOrProgram &file, const cost::StepTimeline &timeline, llvm::StringRef text,
@@ -95,7 +100,8 @@ void dtcc::writeShowPage(const PlanOrProgram &file, const cost::StepTimeline &ti
     plan::Parallelism shape = plan::shapeOf(plan::parallelismOf(*file.plan));
     page.paragraph(shape.str());
     page.picture("The mesh", drawMesh(shape, shape.ranks()));
-    page.picture(file.plan->pipeline ? "The pipeline" : "A step", drawTimeline(timeline),
+    page.picture(file.plan->pipeline ? "The pipeline" : "A step",
+                 drawTimeline(timeline, shape.ranks() / timeline.ranks),
                  "F, I and W are drawn as 1 ms and B as 2: an order, no forecast.");
   }
   if (file.program) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tools/dtcc-plan/show/Alike.h"
 #include "tools/dtcc-plan/show/Show.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
 #include "llvm/ADT/StringExtras.h"
@@ -46,7 +47,7 @@ static void printPipeline(const plan::Plan &plan, llvm::raw_ostream &stream) {
 void dtcc::printMesh(const plan::Plan &plan, llvm::raw_ostream &stream) {
   std::string mesh;
   for (const spmd::MeshAxis &axis : plan.mesh.axes)
-    if (!axis.time)
+    if (!axis.time && axis.size > 1)
       mesh += (mesh.empty() ? "" : " x ") + axis.name + "=" + std::to_string(axis.size);
   int64_t ranks = plan.mesh.ranks();
   printLine(stream, "mesh", mesh + (mesh.empty() ? "" : ", ") + llvm::Twine(ranks) + (ranks == 1 ? " rank" : " ranks"));
@@ -118,7 +119,7 @@ void dtcc::printPlannedStates(const plan::Plan &plan, llvm::raw_ostream &stream)
     return;
   stream << '\n';
   printHeading(stream, "States that the plan lays out");
-  TextTable table({"state", "layout", "ZeRO"});
+  std::vector<NamedText> list;
   for (const plan::StatePlan &state : plan.states) {
     std::vector<std::string> parts;
     if (state.layout)
@@ -126,7 +127,12 @@ void dtcc::printPlannedStates(const plan::Plan &plan, llvm::raw_ostream &stream)
         if (plan::Axes split = plan.withoutUnitAxes((*state.layout)[i]); !split.empty())
           parts.push_back("dim " + std::to_string(i) + " over " + join(split));
     std::string layout = !state.layout ? "that of its reader" : parts.empty() ? "whole" : llvm::join(parts, ", ");
-    table.add({state.name, layout, std::to_string(state.zero.value_or(plan.zero))});
+    if (plan.zero != 0 || state.zero.value_or(0) != 0)
+      layout += ", ZeRO " + std::to_string(state.zero.value_or(plan.zero));
+    list.push_back({state.name, layout});
   }
+  TextTable table({"layers", "layout", "states"});
+  for (const AlikeRow &row : groupAlike(list))
+    table.add({row.layers, row.text, row.names});
   table.print(stream);
 }

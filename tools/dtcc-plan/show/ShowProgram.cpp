@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/Collectives.h"
+#include "tools/dtcc-plan/show/Alike.h"
 #include "tools/dtcc-plan/show/Show.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -87,6 +88,15 @@ static std::string stageOfPhase(const ProgramFile &program, size_t phase) {
   return "";
 }
 
+/// The layout of a state, and the axes over which its bucket is sharded.
+static std::string describeWholeLayout(const ProgramFile &program, const dtcc_state &state) {
+  std::string layout = describeLayout(program, state);
+  if (state.bucket != DTCC_NONE)
+    if (const dtcc_axes &flat = program.buckets()[state.bucket].flat; program.extent(flat) > 1)
+      layout += "; sharded over " + program.names(flat);
+  return layout;
+}
+
 static void printStates(const ProgramFile &program, llvm::raw_ostream &stream) {
   stream << '\n';
   printHeading(stream, "States by layout");
@@ -94,16 +104,36 @@ static void printStates(const ProgramFile &program, llvm::raw_ostream &stream) {
   for (const auto &[number, stage] : llvm::enumerate(program.stages())) {
     Groups<std::pair<std::string, std::string>, StateGroup> groups;
     for (const dtcc_state &state : ProgramFile::rowsOf(stage.states, program.states())) {
-      std::string layout = describeLayout(program, state);
-      if (state.bucket != DTCC_NONE)
-        if (const dtcc_axes &flat = program.buckets()[state.bucket].flat; program.extent(flat) > 1)
-          layout += "; sharded over " + program.names(flat);
-      groups[{roleOf(state), layout}].add(program, state);
+      groups[{roleOf(state), describeWholeLayout(program, state)}].add(program, state);
     }
     for (const auto &[key, group] : groups)
       table.add(withStage(program, std::to_string(number),
                           {key.first, key.second, formatCount(group.buckets.size()), formatCount(group.states),
                            formatCount(group.elements), formatCount(group.local)}));
+  }
+  table.print(stream);
+}
+
+/// A row for parameters that are laid out alike in the same layers.
+static void printLayers(const ProgramFile &program, llvm::raw_ostream &stream) {
+  stream << '\n';
+  printHeading(stream, "Parameters by layer");
+  TextTable table(withStage(program, "stage", {"layers", "layout", ">elements", ">on a rank", "parameters"}));
+  for (const auto &[number, stage] : llvm::enumerate(program.stages())) {
+    std::vector<NamedText> list;
+    std::vector<const dtcc_state *> states;
+    for (const dtcc_state &state : ProgramFile::rowsOf(stage.states, program.states()))
+      if (state.role == DTCC_STATE_PARAMETER) {
+        list.push_back({program.string(state.name).str(), describeWholeLayout(program, state)});
+        states.push_back(&state);
+      }
+    for (const AlikeRow &row : groupAlike(list)) {
+      StateGroup sum;
+      for (size_t item : row.items)
+        sum.add(program, *states[item]);
+      table.add(withStage(program, std::to_string(number),
+                          {row.layers, row.text, formatCount(sum.elements), formatCount(sum.local), row.names}));
+    }
   }
   table.print(stream);
 }
@@ -151,6 +181,9 @@ static void printWork(const ProgramFile &program, llvm::raw_ostream &stream) {
   std::vector<uint64_t> runs = countRuns(program);
   for (size_t i = 0; i < runs.size(); ++i) {
     const dtcc_phase &phase = program.phases()[i];
+    // What evaluations and generation alone run.
+    if (runs[i] == 0)
+      continue;
     uint64_t counts[DTCC_RECEIVE + 1] = {};
     double flops = 0;
     for (const dtcc_command &command : commandsOf(program, phase)) {
@@ -184,6 +217,8 @@ std::vector<CollectiveRow> dtcc::collectivesOf(const ProgramFile &program) {
       uint64_t bytes = 0;
       for (uint32_t view : program.operands(command))
         bytes = std::max(bytes, viewBytes(program.views()[view]));
+      if (runs[i] == 0)
+        continue;
       CollectiveRow &row = groups[{i, {nameOf(command), command.communicator}}];
       uint64_t times = command.only_slot != DTCC_NONE ? std::min<uint64_t>(1, runs[i]) : runs[i];
       row.phase = i;
@@ -221,6 +256,7 @@ void dtcc::printProgram(const ProgramFile &program, llvm::raw_ostream &stream) {
   for (const dtcc_stage &stage : program.stages())
     printMemory(program, stage, stream);
   printStates(program, stream);
+  printLayers(program, stream);
   printWork(program, stream);
   printCollectives(program, stream);
 }
