@@ -82,6 +82,7 @@ const std::vector<Group> &table() {
         text("loss-output", "NAME", &O::lossOutput, "which output is the loss", "the only scalar", "loss"),
         list("trainable", "GLOB", &O::trainable, "parameters that train", "all that the loss reaches", "head.*"),
         list("freeze", "GLOB", &O::freeze, "parameters that do not train", "", "embed.*"),
+        flag("mask-documents", &O::maskDocuments, "attend within documents, whose ends the program's --eos names"),
         list("tie", "A=B", &O::tie, "train two parameters as one", "", "wte.weight=lm_head.weight"),
         word("train-mode", "force|as-is", &O::trainMode, "switch norms and dropout to training, or not", "force",
              "as-is"),

@@ -34,6 +34,8 @@ struct Options {
   std::string weights;
   std::string trainMode = "force", batchNorm = "global";
   std::vector<std::string> trainable, freeze, tie;
+  /// Whether attention stays within documents, and positions count from their starts.
+  bool maskDocuments = false;
 
   // Training.
   /// If empty, the model's optimizer, or AdamW if the model names none.

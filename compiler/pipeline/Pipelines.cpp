@@ -26,6 +26,9 @@ void dtcc::buildGraphPipeline(OpPassManager &manager, const Options &options) {
   // Attention, norms, activations and losses, found by what they compute.
   manager.addPass(graph::createGraphRecoverComposites());
   manager.addPass(graph::createGraphCanonicalize());
+  // Windows of tokens may cross documents, and attention may not.
+  if (options.maskDocuments)
+    manager.addPass(graph::createGraphMaskDocuments());
   // Products in the compute type, sums in f32: the backward pass inherits it.
   if (options.precision == "bf16" || options.precision == "fp16") {
     graph::GraphLowerPrecisionOptions lower;

@@ -131,7 +131,8 @@ def Exec_ViewOp : Exec_Op<"view", [Pure, DeclareOpInterfaceMethods<SymbolUserOpI
 }
 
 def Exec_InputRole : I32EnumAttr<"InputRole", "what the host fills a model input with", [
-    I32EnumAttrCase<"data", 0>, I32EnumAttrCase<"tokens", 1>, I32EnumAttrCase<"labels", 2>]> {
+    I32EnumAttrCase<"data", 0>, I32EnumAttrCase<"tokens", 1>, I32EnumAttrCase<"labels", 2>,
+    I32EnumAttrCase<"documents", 3>, I32EnumAttrCase<"positions", 4>]> {
   let cppNamespace = "::dtcc::exec";
 }
 def Exec_InputOp : Exec_ProgramPart<"input"> {

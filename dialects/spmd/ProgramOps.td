@@ -119,8 +119,8 @@ def Spmd_YieldOp : Spmd_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"Ph
 def Spmd_InputOp : Spmd_Op<"input", [MemoryEffects<[MemRead]>]> {
   let summary = "this rank's shard of a model input, for the micro-batch of the slot";
   let description = [{
-    `layout` describes the whole input, from which the loader cuts the shard. `role` is "data",
-    "tokens" or "labels". `bounds`, if given, are the lower and the upper bound and the legal
+    `layout` describes the whole input, from which the loader cuts the shard. `role` is one of
+    `exec.input`'s. `bounds`, if given, are the lower and the upper bound and the legal
     value outside of them (see runtime/abi/dtcc_rt.h).
 
     Made by spmd-lower-to-program. Consumed by exec-bufferize, which makes an `exec.input`. None is left after

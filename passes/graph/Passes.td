@@ -85,6 +85,33 @@ def GraphRecoverComposites : Pass<"graph-recover-composites", "::mlir::ModuleOp"
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
 
+def GraphMaskDocuments : Pass<"graph-mask-documents", "::mlir::ModuleOp"> {
+  let summary = "keep attention within the documents of a window of tokens";
+  let description = [{
+    Input: `@loss` of a model of tokens, after graph-recover-composites. Output: the same function with an input
+    `documents`, the number of the document of each token. If the model looks up positions, there also is an input
+    `document_positions`, the position of each token in its document. The program computes both from the tokens.
+
+    Attention to other documents is masked by segments (#graph.mask). A value that depends on the position and not on
+    the sample, such as a learned or rotary embedding, is looked up at the position in the document.
+
+    Guarantees: logits of a document are those that it has alone, at the start of a window. The pass fails for a model
+    that mixes positions by anything but attention.
+
+    Example (tests/passes/graph/mask-documents.mlir):
+    ```mlir
+    %p = graph.broadcast %table [1, 2] : (tensor<16x8xf32>) -> tensor<4x16x8xf32>
+    %out, %lse = graph.attention %q, %k, %v <causal = true> {..} : ..
+    ```
+    becomes
+    ```mlir
+    %p = graph.embedding %table, %document_positions : (tensor<16x8xf32>, tensor<4x16xi64>) -> tensor<4x16x8xf32>
+    %out, %lse = graph.attention %q, %k, %v mask(%documents, %documents) <causal = true, segment = true> {..} : ..
+    ```
+  }];
+  let dependentDialects = ["::dtcc::graph::GraphDialect"];
+}
+
 def GraphLowerPrecision : Pass<"graph-lower-precision", "::mlir::ModuleOp"> {
   let summary = "compute @loss in bf16 or f16 with f32 parameters";
   let description = [{

@@ -92,7 +92,7 @@ struct FixedGroup {
   std::string_view title, what;
 };
 inline constexpr FixedGroup kFixedGroups[] = {
-    {"The model", "the loss, what trains, sizes of inputs with the batch"},
+    {"The model", "the loss, what trains, sizes of inputs with the batch, attention within documents"},
     {"Training", "optimizer, clipping, weight decay, precision"},
     {"The plan", "ranks, mesh, ZeRO, micro-batches, recomputation"},
     {"Machine", "the processor or GPUs that kernels are for"},

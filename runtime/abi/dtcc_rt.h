@@ -287,6 +287,9 @@ typedef enum dtcc_input_role {
   DTCC_INPUT_DATA = 0,
   DTCC_INPUT_TOKENS = 1, /* what --tokens fills */
   DTCC_INPUT_LABELS = 2, /* with --tokens: the same tokens; see label_shift of the header */
+  /* made of the tokens of a sample by the id that ends or begins a document: */
+  DTCC_INPUT_DOCUMENTS = 3, /* number of the document of each token, from 0 */
+  DTCC_INPUT_POSITIONS = 4, /* position of each token in its document, from 0 */
 } dtcc_input_role;
 
 typedef enum dtcc_state_role {

@@ -9,67 +9,13 @@
 
 #include "runtime/core/ContentHash.h"
 #include "runtime/core/Error.h"
-#include "runtime/data/TokenCorpus.h"
 #include "runtime/image/StridedCopy.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-
-namespace fs = std::filesystem;
 
 namespace dtcc::rt {
-namespace {
-
-/// Elements of one example.
-int64_t exampleElements(const dtcc_input &input) {
-  int64_t count = 1;
-  for (uint32_t d = 1; d < input.rank; ++d)
-    count *= input.dims[d].size;
-  return count;
-}
-
-/// The file of each input that --data names: by NAME=FILE, else DIR/NAME.npy.
-std::map<std::string, std::string> findFiles(const Image &image, const DataOptions &options) {
-  std::map<std::string, std::string> files;
-  std::vector<std::string> directories;
-  for (const std::string &option : options.data) {
-    std::error_code error;
-    size_t equals = option.find('=');
-    if (fs::is_directory(option, error)) {
-      directories.push_back(option);
-    } else if (equals == std::string::npos) {
-      fail(options.option("data"), "=", option, ": no such folder (a single file is given as NAME=FILE)");
-    } else {
-      std::string name = option.substr(0, equals);
-      bool known = false;
-      std::string names;
-      for (const dtcc_input &input : image.inputs()) {
-        known |= image.string(input.name) == name;
-        // Several stages of a pipeline may read it.
-        if (names.find(image.string(input.name)) == std::string::npos)
-          names += (names.empty() ? "" : ", ") + std::string(image.string(input.name));
-      }
-      if (!known)
-        fail(options.option("data"), "=", option, ": the model has no input '", name, "' (it has: ", names, ")");
-      files[name] = option.substr(equals + 1);
-    }
-  }
-  for (const dtcc_input &input : image.inputs()) {
-    std::string name(image.string(input.name));
-    for (const std::string &directory : directories) {
-      std::error_code error;
-      fs::path path = fs::path(directory) / (name + ".npy");
-      if (!files.count(name) && fs::exists(path, error))
-        files[name] = path.string();
-    }
-  }
-  return files;
-}
-
-} // namespace
-
 Batches::Batches(const Image &image, const DataOptions &options) : image(image), batch(image.training().batch) {
   openSources(options);
   if (inputs.empty()) {
@@ -93,37 +39,11 @@ Batches::Batches(const Image &image, const std::function<std::unique_ptr<Example
 }
 
 void Batches::openSources(const DataOptions &options) {
-  std::map<std::string, std::string> files = findFiles(image, options);
-  std::optional<TokenCorpus> tokens;
-  if (!options.tokens.empty()) {
-    tokens.emplace(options.option("tokens"), options.tokens);
-    lines = tokens->notes();
-  }
-  int64_t labelShift = image.training().label_shift;
-  bool tokensUsed = false;
+  InputSources sources(image, options);
   for (const dtcc_input &input : image.inputs()) {
     if (input.view == DTCC_NONE)
       continue;
-    std::string name(image.string(input.name));
-    Input row{&input, nullptr, input.rank ? input.dims[0].size : 1};
-    if (auto file = files.find(name); file != files.end()) {
-      std::vector<int64_t> shape;
-      for (uint32_t d = 1; d < input.rank; ++d)
-        shape.push_back(input.dims[d].size);
-      row.source = openNpySource(file->second, name, shape);
-    } else if (tokens && input.role != DTCC_INPUT_DATA) {
-      int64_t shift = input.role == DTCC_INPUT_LABELS ? labelShift : 0;
-      row.source = tokens->windows(exampleElements(input), shift, labelShift);
-      tokensUsed = true;
-    } else if (tokens) {
-      fail(options.option("tokens"), " does not fill the input '", name, "': give it by ", options.option("data"), "=",
-           name, "=FILE.npy");
-    } else if (options.data.empty()) {
-      failWith(Status::Usage, "the input '", name, "' needs data: give ", options.option("data"), "=DIR with ", name,
-               ".npy, ", options.option("data"), "=", name, "=FILE.npy, or ", options.option("tokens"), "=FILE");
-    } else {
-      fail("no file for the input '", name, "': ", name, ".npy is in none of the folders of ", options.option("data"));
-    }
+    Input row{&input, sources.open(input), input.rank ? input.dims[0].size : 1};
     if (!inputs.empty())
       checkLengths(inputs[0], row);
     // Types are tried on no elements here, on all when they are read.
@@ -132,12 +52,13 @@ void Batches::openSources(const DataOptions &options) {
     uint32_t dtype = image.views()[input.view].dtype;
     for (FileType type : row.source->types())
       if (convertElements(type, zero, dtype, sink, 1, /*rounding=*/false) >= 0)
-        fail(row.source->path(), ": the input '", name, "' must be ", dtypeName(dtype), ", got: ", fileTypeName(type));
+        fail(row.source->path(), ": the input '", image.string(input.name), "' must be ", dtypeName(dtype),
+             ", got: ", fileTypeName(type));
     inputs.push_back(std::move(row));
   }
-  if (tokens && !tokensUsed)
-    fail(options.option("tokens"), "=", options.tokens, ": the model has no token input, or ", options.option("data"),
-         " gives them all");
+  lines = sources.finish();
+  if (std::optional<DocumentMark> mark = options.documents.mark())
+    reduced = message(mark->option(), "=", mark->id, options.documents.start ? " start;" : ";");
 }
 
 void Batches::makeOrder(const DataOptions &options) {
@@ -221,7 +142,8 @@ int64_t Batches::rowAt(const Input &input, int64_t first, int64_t row) const {
 void Batches::convert(const Input &row, int64_t example, int64_t offset, void *target, int64_t count) const {
   const dtcc_input &input = *row.input;
   uint32_t dtype = image.views()[input.view].dtype;
-  StoredCells source = row.source->at(example, offset);
+  CellRoom room;
+  StoredCells source = row.source->at(example, offset, count, room);
   auto bad = [&](int64_t i, const auto &...what) {
     fail(row.source->pathOf(example), ": input '", image.string(input.name), "', ",
          row.source->placeOf(example, offset + i), ": ", what...,
@@ -310,7 +232,8 @@ void Batches::touch(int64_t rank, int64_t first, const std::function<bool()> &st
         int64_t source = rowAt(row, first, block.dims[0].start + i);
         BlockRuns runs(sample);
         for (Run run; runs.next(run);) {
-          StoredCells cells = row.source->at(source, run.whole);
+          CellRoom room;
+          StoredCells cells = row.source->at(source, run.whole, run.length, room);
           const volatile std::byte *bytes = cells.data;
           int64_t length = run.length * fileTypeSize(cells.type);
           for (int64_t at = 0; at < length; at += page)

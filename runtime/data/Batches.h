@@ -16,27 +16,13 @@
 #ifndef DTCC_RUNTIME_DATA_BATCHES_H
 #define DTCC_RUNTIME_DATA_BATCHES_H
 
-#include "runtime/data/ExampleSource.h"
+#include "runtime/data/InputSources.h"
 #include "runtime/data/SampleOrder.h"
 #include "runtime/image/Block.h"
 
 #include <functional>
-#include <map>
-#include <optional>
 
 namespace dtcc::rt {
-
-struct DataOptions {
-  std::vector<std::string> data; /* DIR or NAME=FILE, as given */
-  std::string tokens;            /* as TokenPaths.h says */
-  std::optional<uint64_t> shuffle;
-  double heldOut = 0;      /* --eval-fraction: the last samples of each part that are for evaluation */
-  bool isHeldOut = false;  /* those samples are what is read, else the others */
-  std::string prefix = {}; /* of the options, for messages: "--eval-" for "--tokens" is "--eval-tokens" */
-
-  std::string option(const char *name) const { return (prefix.empty() ? "--" : prefix) + name; }
-  bool areGiven() const { return !data.empty() || !tokens.empty(); }
-};
 
 class Batches {
 public:
@@ -84,7 +70,7 @@ private:
   std::vector<Input> inputs;
   std::vector<std::string> lines;
   SampleOrder order;   /* of samples; of whole steps if uneven */
-  std::string reduced; /* text of the part of the samples that is read; empty: all */
+  std::string reduced; /* text of how samples are cut and which are read; empty: all, in the plain way */
   int64_t batch;
   int64_t epochSteps = 0;
   int64_t examples = 0;

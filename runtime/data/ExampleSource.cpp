@@ -10,10 +10,13 @@
 #include "runtime/core/ContentHash.h"
 #include "runtime/core/Error.h"
 #include "runtime/data/Npy.h"
+#include "runtime/data/TokenPaths.h"
 
 #include <algorithm>
 #include <bit>
 #include <filesystem>
+
+namespace fs = std::filesystem;
 
 namespace dtcc::rt {
 namespace {
@@ -27,7 +30,43 @@ std::string sizesText(const std::vector<int64_t> &sizes) {
 
 class NpySource final : public ExampleSource {
 public:
-  NpySource(const std::string &path, const std::string &input, const std::vector<int64_t> &shape) : array(path) {
+  NpySource(const std::vector<std::string> &paths, const std::string &input, const std::vector<int64_t> &shape) {
+    for (int64_t size : shape)
+      elements *= size;
+    for (const std::string &path : paths) {
+      arrays.emplace_back(path);
+      check(arrays.back(), input, shape);
+      begins.push_back(begins.back() + arrays.back().shape()[0]);
+    }
+    all = paths.size() == 1 ? paths[0] : message(paths.front(), " .. ", paths.back());
+  }
+  int64_t examples() const override { return begins.back(); }
+  const std::string &path() const override { return all; }
+  const std::string &pathOf(int64_t example) const override { return arrays[arrayOf(example)].path(); }
+  std::vector<FileType> types() const override {
+    std::vector<FileType> found;
+    for (const NpyFile &array : arrays)
+      if (std::find(found.begin(), found.end(), array.type()) == found.end())
+        found.push_back(array.type());
+    return found;
+  }
+  std::vector<File> files() const override {
+    std::vector<File> found;
+    for (const NpyFile &array : arrays)
+      found.push_back({array.path(), array.bytes()});
+    return found;
+  }
+  StoredCells at(int64_t example, int64_t offset, int64_t /*count*/, CellRoom & /*room*/) const override {
+    const NpyFile &array = arrays[arrayOf(example)];
+    const int64_t row = example - begins[arrayOf(example)];
+    return {array.type(), array.data() + (row * elements + offset) * fileTypeSize(array.type())};
+  }
+  std::string placeOf(int64_t example, int64_t offset) const override {
+    return message("example ", example - begins[arrayOf(example)], ", element ", offset);
+  }
+
+private:
+  static void check(const NpyFile &array, const std::string &input, const std::vector<int64_t> &shape) {
     std::vector<int64_t> rest;
     if (!array.shape().empty())
       rest.assign(array.shape().begin() + 1, array.shape().end());
@@ -39,39 +78,50 @@ public:
     for (int64_t size : rest)
       have *= size;
     if (have != need || (rest.size() == shape.size() && rest != shape))
-      fail(path, ": the input '", input, "' must have the shape ", sizesText(shape),
+      fail(array.path(), ": the input '", input, "' must have the shape ", sizesText(shape),
            ", got: ", array.shape().empty() ? std::string("a scalar") : sizesText(rest));
-    elements = need;
   }
-  int64_t examples() const override { return array.shape()[0]; }
-  const std::string &path() const override { return array.path(); }
-  const std::string &pathOf(int64_t) const override { return array.path(); }
-  std::vector<FileType> types() const override { return {array.type()}; }
-  std::vector<File> files() const override { return {{array.path(), array.bytes()}}; }
-  StoredCells at(int64_t example, int64_t offset) const override {
-    return {array.type(), array.data() + (example * elements + offset) * fileTypeSize(array.type())};
-  }
-  std::string placeOf(int64_t example, int64_t offset) const override {
-    return message("example ", example, ", element ", offset);
+  size_t arrayOf(int64_t example) const {
+    return static_cast<size_t>(std::upper_bound(begins.begin(), begins.end(), example) - begins.begin()) - 1;
   }
 
-private:
-  NpyFile array;
-  int64_t elements = 1;
+  std::vector<NpyFile> arrays;
+  std::vector<int64_t> begins{0}; /* the first row of each array, and the number of all */
+  std::string all;
+  int64_t elements = 1; /* of a row */
 };
 
 /// Names without their folder: "corpus.bin", or "a.bin .. c.bin (3 files)".
 std::string nameOf(const std::vector<ExampleSource::File> &files) {
-  auto name = [](const ExampleSource::File &file) { return std::filesystem::path(file.path).filename().string(); };
+  auto name = [](const ExampleSource::File &file) { return fs::path(file.path).filename().string(); };
   return files.size() == 1 ? name(files[0])
                            : message(name(files.front()), " .. ", name(files.back()), " (", files.size(), " files)");
 }
 
 } // namespace
 
-std::unique_ptr<ExampleSource> openNpySource(const std::string &path, const std::string &input,
+std::vector<std::string> findArrays(const std::string &option, const std::string &path) {
+  std::error_code error;
+  std::vector<std::string> found{path};
+  if (fs::is_directory(path, error)) {
+    found.clear();
+    for (const fs::directory_entry &entry : fs::directory_iterator(path))
+      if (std::string name = entry.path().filename().string(); name.ends_with(".npy") && !name.starts_with("."))
+        found.push_back(entry.path().string());
+    if (found.empty())
+      fail(option, "=", path, ": the folder holds no .npy file");
+  } else if (!fs::exists(path, error) && path.find_first_of("*?[") != std::string::npos) {
+    found = filesOfGlob(path);
+    if (found.empty())
+      fail(option, "=", path, ": no file has such a name");
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::unique_ptr<ExampleSource> openNpySource(const std::vector<std::string> &paths, const std::string &input,
                                              const std::vector<int64_t> &shape) {
-  return std::make_unique<NpySource>(path, input, shape);
+  return std::make_unique<NpySource>(paths, input, shape);
 }
 
 std::string DataIdentity::text() const { return message(name, " of ", bytes, " bytes (hash ", hash, ")"); }

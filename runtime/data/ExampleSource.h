@@ -29,6 +29,9 @@ struct StoredCells {
   const std::byte *data;
 };
 
+/// Memory for cells that a source computes.
+using CellRoom = std::vector<int64_t>;
+
 /// Samples of a source that are taken together; see SampleOrder.h.
 struct SourcePart {
   int64_t samples = 0;
@@ -49,10 +52,10 @@ public:
   /// The file or files, for messages about all of them.
   virtual const std::string &path() const = 0;
   virtual std::vector<File> files() const = 0;
-  /// The element types that the files have, each once.
+  /// The element types of the cells, each once.
   virtual std::vector<FileType> types() const = 0;
-  /// The cells of a sample from element `offset` to its end.
-  virtual StoredCells at(int64_t example, int64_t offset) const = 0;
+  /// `count` cells of a sample from element `offset` on: where a file has them, or in `room`.
+  virtual StoredCells at(int64_t example, int64_t offset, int64_t count, CellRoom &room) const = 0;
   /// The file of a sample and the place of an element in it, for messages: "example 2, element 0", "token 1234".
   virtual const std::string &pathOf(int64_t example) const = 0;
   virtual std::string placeOf(int64_t example, int64_t offset) const = 0;
@@ -73,8 +76,12 @@ struct DataIdentity {
 };
 DataIdentity identityOf(const std::string &input, const ExampleSource &source);
 
-/// A `.npy` file whose dimensions past the first are `shape`.
-std::unique_ptr<ExampleSource> openNpySource(const std::string &path, const std::string &input,
+/// The files of `option`=`path`: the file, or the .npy files of a folder or a glob, sorted by name. Throws Error if
+/// there are none.
+std::vector<std::string> findArrays(const std::string &option, const std::string &path);
+
+/// The rows of `.npy` files, one file after the other. Their dimensions past the first are `shape`.
+std::unique_ptr<ExampleSource> openNpySource(const std::vector<std::string> &paths, const std::string &input,
                                              const std::vector<int64_t> &shape);
 
 } // namespace dtcc::rt

@@ -8,88 +8,15 @@
 #include "runtime/data/TokenCorpus.h"
 
 #include "runtime/core/Error.h"
-#include "runtime/data/TokenFile.h"
 #include "runtime/data/TokenPaths.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace dtcc::rt {
 
-struct TokenCorpus::Contents {
-  struct Part {
-    size_t files;
-    double weight;
-  };
-  std::string option, spec;
-  std::vector<TokenFile> files;
-  std::vector<Part> parts; /* their files follow each other */
-};
-
-namespace {
-
-class Windows final : public ExampleSource {
-public:
-  Windows(std::shared_ptr<const void> keep, const std::string &spec, const std::vector<TokenFile> &files,
-          int64_t length, int64_t shift, int64_t largestShift)
-      : keep(std::move(keep)), spec(spec), shards(files), length(length), shift(shift) {
-    begins.push_back(0);
-    for (const TokenFile &file : files)
-      begins.push_back(begins.back() + (length > 0 ? std::max<int64_t>(0, file.count() - largestShift) / length : 0));
-  }
-
-  /// Appends a part that ends before file `end`.
-  void addPart(size_t end, double weight) {
-    int64_t before = 0;
-    for (const SourcePart &part : sourceParts)
-      before += part.samples;
-    sourceParts.push_back({begins[end] - before, weight});
-  }
-
-  int64_t examples() const override { return begins.back(); }
-  std::vector<SourcePart> parts() const override { return sourceParts; }
-  const std::string &path() const override { return shards.size() == 1 ? shards[0].path() : spec; }
-  std::vector<File> files() const override {
-    std::vector<File> all;
-    for (const TokenFile &shard : shards)
-      all.push_back({shard.path(), shard.bytes()});
-    return all;
-  }
-  std::vector<FileType> types() const override {
-    std::vector<FileType> all;
-    for (const TokenFile &shard : shards)
-      if (std::find(all.begin(), all.end(), shard.type()) == all.end())
-        all.push_back(shard.type());
-    return all;
-  }
-  StoredCells at(int64_t example, int64_t offset) const override {
-    size_t shard = shardOf(example);
-    FileType type = shards[shard].type();
-    return {type, shards[shard].data() + tokenOf(shard, example, offset) * fileTypeSize(type)};
-  }
-  const std::string &pathOf(int64_t example) const override { return shards[shardOf(example)].path(); }
-  std::string placeOf(int64_t example, int64_t offset) const override {
-    return "token " + std::to_string(tokenOf(shardOf(example), example, offset));
-  }
-
-private:
-  size_t shardOf(int64_t example) const {
-    return static_cast<size_t>(std::upper_bound(begins.begin(), begins.end(), example) - begins.begin()) - 1;
-  }
-  int64_t tokenOf(size_t shard, int64_t example, int64_t offset) const {
-    return (example - begins[shard]) * length + shift + offset;
-  }
-
-  std::shared_ptr<const void> keep; /* the mappings */
-  const std::string &spec;
-  const std::vector<TokenFile> &shards;
-  int64_t length, shift;
-  std::vector<int64_t> begins; /* the first window of each shard, and the number of all */
-  std::vector<SourcePart> sourceParts;
-};
-
-} // namespace
-
-TokenCorpus::TokenCorpus(const std::string &option, const std::string &spec) : contents(std::make_shared<Contents>()) {
+TokenCorpus::TokenCorpus(const std::string &option, const std::string &spec)
+    : contents(std::make_shared<TokenShards>()) {
   contents->option = option;
   contents->spec = spec;
   for (const TokenPart &part : findTokens(option, spec)) {
@@ -109,14 +36,27 @@ TokenCorpus::TokenCorpus(const std::string &option, const std::string &spec) : c
          " has one: for raw ids append :u8, :u16 or :u32");
 }
 
-TokenCorpus::~TokenCorpus() = default;
-
 std::unique_ptr<ExampleSource> TokenCorpus::windows(int64_t length, int64_t shift, int64_t largestShift) const {
-  auto result = std::make_unique<Windows>(contents, contents->spec, contents->files, length, shift, largestShift);
-  size_t end = 0;
-  for (const Contents::Part &part : contents->parts)
-    result->addPart(end += part.files, part.weight);
-  return result;
+  return cutWindows(contents, length, shift, largestShift);
+}
+
+std::unique_ptr<ExampleSource> TokenCorpus::documentWindows(int64_t length, int64_t shift, DocumentMark mark,
+                                                            int64_t padding) {
+  if (!documents) {
+    documents = std::make_shared<const std::vector<DocumentExtent>>(findDocuments(*contents, mark));
+    int64_t used = 0, whole = 0, windows = 0;
+    for (const DocumentExtent &document : *documents)
+      if (int64_t count = document.windows(length)) {
+        ++used;
+        whole += document.end - document.begin;
+        windows += count;
+      }
+    const double positions = std::max(1.0, static_cast<double>(windows * length));
+    const double padded = std::max(0.0, 1 - static_cast<double>(whole) / positions);
+    documentNote = message(contents->option, ": ", used, " documents in ", windows, " windows; ",
+                           std::lround(1000 * padded) / 10.0, " % of the positions are padding");
+  }
+  return cutDocuments(contents, documents, length, shift, padding);
 }
 
 std::vector<std::string> TokenCorpus::notes() const {
@@ -132,6 +72,8 @@ std::vector<std::string> TokenCorpus::notes() const {
       tokens += file.count();
     lines.push_back(message(contents->option, ": ", tokens, " tokens in ", files.size(), " files"));
   }
+  if (!documentNote.empty())
+    lines.push_back(documentNote);
   return lines;
 }
 

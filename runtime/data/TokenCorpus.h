@@ -7,14 +7,15 @@
 //
 // The shards that --tokens names, opened once for all inputs of a language model. A sample is a window of tokens that
 // lies in one shard: windows stand one after the other, and the tokens behind the last whole window are left out.
-// Files are mapped, so a rank reads the pages of its own windows alone.
+// Files are mapped, so a rank reads the pages of its own windows alone. Windows that start at documents need all tokens
+// to be read once, at the start.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_RUNTIME_DATA_TOKENCORPUS_H
 #define DTCC_RUNTIME_DATA_TOKENCORPUS_H
 
-#include "runtime/data/ExampleSource.h"
+#include "runtime/data/TokenWindows.h"
 
 namespace dtcc::rt {
 
@@ -22,18 +23,22 @@ class TokenCorpus {
 public:
   /// Opens the files of `spec` (TokenPaths.h), the text of the option `option`. Throws Error that names the file.
   TokenCorpus(const std::string &option, const std::string &spec);
-  ~TokenCorpus();
 
   /// Windows of `length` tokens, moved by `shift` tokens. Window r and its labels (moved by `largestShift`) both lie
   /// in one shard for every r below examples().
   std::unique_ptr<ExampleSource> windows(int64_t length, int64_t shift, int64_t largestShift) const;
 
+  /// Windows of `length` tokens from the starts of documents on, moved by `shift` tokens, with `padding` behind the
+  /// ends of documents.
+  std::unique_ptr<ExampleSource> documentWindows(int64_t length, int64_t shift, DocumentMark mark, int64_t padding);
+
   /// Lines for people: how many files and tokens there are, and which format was assumed.
   std::vector<std::string> notes() const;
 
 private:
-  struct Contents;
-  std::shared_ptr<Contents> contents;
+  std::shared_ptr<TokenShards> contents;
+  std::shared_ptr<const std::vector<DocumentExtent>> documents; /* once they are needed */
+  std::string documentNote;
 };
 
 } // namespace dtcc::rt

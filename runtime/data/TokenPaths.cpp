@@ -83,15 +83,6 @@ std::vector<std::string> filesOf(const std::string &option, const std::string &f
   return found;
 }
 
-std::vector<std::string> filesOfGlob(const std::string &pattern) {
-  std::vector<std::string> found;
-  glob_t matches{};
-  if (glob(pattern.c_str(), 0, nullptr, &matches) == 0)
-    found.assign(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
-  globfree(&matches);
-  return found;
-}
-
 void findFiles(const std::string &option, TokenPart &part, std::string path, std::optional<FileType> type) {
   std::error_code error;
   std::vector<std::string> found{path};
@@ -110,6 +101,15 @@ void findFiles(const std::string &option, TokenPart &part, std::string path, std
 }
 
 } // namespace
+
+std::vector<std::string> filesOfGlob(const std::string &pattern) {
+  std::vector<std::string> found;
+  glob_t matches{};
+  if (glob(pattern.c_str(), 0, nullptr, &matches) == 0)
+    found.assign(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
+  globfree(&matches);
+  return found;
+}
 
 std::vector<TokenPart> findTokens(const std::string &option, const std::string &spec) {
   std::vector<TokenPart> parts;

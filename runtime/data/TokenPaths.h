@@ -39,6 +39,9 @@ struct TokenPart {
 /// Throws Error for an item without files and for wrong weights.
 std::vector<TokenPart> findTokens(const std::string &option, const std::string &spec);
 
+/// The files whose names match a pattern of the shell; none, if no name does.
+std::vector<std::string> filesOfGlob(const std::string &pattern);
+
 } // namespace dtcc::rt
 
 #endif // DTCC_RUNTIME_DATA_TOKENPATHS_H

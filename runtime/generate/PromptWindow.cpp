@@ -10,6 +10,7 @@
 #include "runtime/core/Error.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace dtcc::rt {
 namespace {
@@ -24,7 +25,7 @@ public:
   const std::string &path() const override { return name; }
   std::vector<File> files() const override { return {}; }
   std::vector<FileType> types() const override { return {FileType::I64}; }
-  StoredCells at(int64_t example, int64_t offset) const override {
+  StoredCells at(int64_t example, int64_t offset, int64_t /*count*/, CellRoom & /*room*/) const override {
     return {FileType::I64, reinterpret_cast<const std::byte *>((example == 0 ? first : others).data() + offset)};
   }
   const std::string &pathOf(int64_t example) const override { return name; }
@@ -62,11 +63,19 @@ PromptWindow::PromptWindow(const Image &image)
   if (most < 1)
     fail("generation needs windows of at least 2 tokens, got: ", positions);
   window.assign(static_cast<size_t>(positions), tokens->lower);
+  oneDocument.assign(static_cast<size_t>(positions), 0);
+  counted = oneDocument;
+  std::iota(counted.begin(), counted.end(), 0);
   ignored.assign(static_cast<size_t>(ofLabels), labels->ignore);
   chosen = ignored;
   data = std::make_unique<Batches>(image, [this](const dtcc_input &input) {
-    bool isLabels = input.role == DTCC_INPUT_LABELS;
-    return std::make_unique<RowsInMemory>(isLabels ? chosen : window, isLabels ? ignored : window, input.dims[0].size);
+    const int64_t rows = input.dims[0].size;
+    if (input.role == DTCC_INPUT_LABELS)
+      return std::make_unique<RowsInMemory>(chosen, ignored, rows);
+    const std::vector<int64_t> &each = input.role == DTCC_INPUT_DOCUMENTS   ? oneDocument
+                                       : input.role == DTCC_INPUT_POSITIONS ? counted
+                                                                            : window;
+    return std::make_unique<RowsInMemory>(each, each, rows);
   });
 }
 

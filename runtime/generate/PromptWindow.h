@@ -44,6 +44,7 @@ private:
   const dtcc_input *tokens, *labels;
   int64_t shift, most;
   std::vector<int64_t> window, chosen, ignored; /* labels of the first sample, and of the others */
+  std::vector<int64_t> oneDocument, counted;    /* documents and positions: the window is one document */
   std::unique_ptr<Batches> data;
 };
 

@@ -408,7 +408,7 @@ void checkInput(const Image &image, size_t i) {
   RowChecker check(image, "input", i);
   const dtcc_input &input = image.inputs()[i];
   check.string(input.name, "name must be a string");
-  check.require(input.role <= DTCC_INPUT_LABELS, "role must be known", input.role);
+  check.require(input.role <= DTCC_INPUT_POSITIONS, "role must be known", input.role);
   check.require(input.rank >= 1, "an input must have a dimension of samples, rank at least 1", input.rank);
   check.dims(input.dims, input.rank, /*timeAllowed=*/true);
   check.index(input.view, image.views().size(), "view must exist", true);

@@ -61,6 +61,9 @@ bool hasGradNorm(const Image &image) {
 void checkEvaluation(Options &options, const Image &image) {
   EvaluationOptions &eval = options.evaluation;
   eval.data.prefix = "--eval-";
+  eval.data.documents = options.data.documents;
+  if (options.data.documents.start && !options.data.documents.mark())
+    failWith(Status::Usage, "--documents=start needs --eos=ID, the token that ends a document, or --bos=ID");
   const double heldOut = options.data.heldOut;
   if (heldOut > 0 && eval.isAsked())
     failWith(Status::Usage, "--eval-fraction holds out a part of the data: give it, or --eval-tokens and --eval-data");
@@ -152,8 +155,9 @@ void checkGeneration(const CLI::App &app, Options &options, const std::string &p
     return;
   }
   for (const char *option :
-       {"--data", "--tokens", "--eval-data", "--eval-tokens", "--eval-fraction", "--eval-only", "--eval-every",
-        "--steps", "--epochs", "--metrics", "--save", "--save-best", "--profile", "--profile-steps"})
+       {"--data", "--tokens", "--eval-data", "--eval-tokens", "--eval-fraction", "--eval-only", "--eos", "--bos",
+        "--documents", "--eval-every", "--steps", "--epochs", "--metrics", "--save", "--save-best", "--profile",
+        "--profile-steps"})
     if (app.count(option))
       failWith(Status::Usage, "--generate only writes tokens: leave ", option, " out");
   if (prompt.empty())
@@ -198,6 +202,20 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
       ->allow_extra_args(false)
       ->group(data);
   app.add_option("--shuffle", options.data.shuffle, "Shuffle the samples anew in each epoch, by this seed")
+      ->group(data);
+
+  DocumentOptions &documents = options.data.documents;
+  auto *eos = app.add_option("--eos", documents.eos, "Token that ends each document of --tokens")
+                  ->check(atLeast<int64_t>(0))
+                  ->group(data);
+  app.add_option("--bos", documents.bos, "Token that begins each document of --tokens, in place of --eos")
+      ->check(atLeast<int64_t>(0))
+      ->excludes(eos)
+      ->group(data);
+  std::map<std::string, bool> cuts{{"start", true}, {"cross", false}};
+  app.add_option("--documents", documents.start, "start: windows start at documents; cross: one after the other")
+      ->default_str("cross")
+      ->transform(CLI::CheckedTransformer(cuts).description(""))
       ->group(data);
 
   std::string evaluation = "Evaluation";

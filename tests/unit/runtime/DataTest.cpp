@@ -5,13 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Error.h"
-#include "runtime/data/Batches.h"
 #include "runtime/data/Npy.h"
 #include "runtime/data/Permutation.h"
 #include "runtime/data/TokenCorpus.h"
-#include "tests/unit/runtime/ImageBuilder.h"
-#include "tests/unit/runtime/RunProgram.h"
+#include "tests/unit/runtime/DataProgram.h"
 
 #include <gtest/gtest.h>
 
@@ -21,70 +18,6 @@
 
 namespace dtcc::rt::test {
 namespace {
-
-std::string failure(const std::function<void()> &body) {
-  try {
-    body();
-    return "";
-  } catch (const Error &error) {
-    return error.what();
-  }
-}
-
-/// A program of `ranks` x `microbatches` that only reads its inputs.
-class InputsOnly {
-public:
-  InputsOnly(int64_t batch, int64_t ranks = 1, int64_t microbatches = 1) : batch(batch), microbatches(microbatches) {
-    dp = b.axis("dp", ranks);
-    mb = b.axis("mb", microbatches, DTCC_AXIS_TIME);
-    arena = b.arena("work");
-    b.header.training.batch = batch;
-  }
-  /// An input sharded over {mb, dp} in its examples and over `columns` in dimension 1.
-  dtcc_input &input(const char *name, dtcc_dtype type, std::vector<int64_t> rest, int64_t ranks = 1,
-                    dtcc_input_role role = DTCC_INPUT_DATA) {
-    dtcc_input row{};
-    row.name = b.string(name);
-    row.role = role;
-    row.rank = static_cast<uint32_t>(rest.size() + 1);
-    row.dims[0] = dimOf(batch, batch, {mb, dp});
-    std::vector<int64_t> local{batch / (ranks * microbatches)};
-    for (size_t d = 0; d < rest.size(); ++d) {
-      row.dims[d + 1] = dimOf(rest[d], rest[d]);
-      local.push_back(rest[d]);
-    }
-    row.view = b.view(arena, type, local, microbatches);
-    b.inputs.push_back(row);
-    return b.inputs.back();
-  }
-  const Image &image() {
-    if (!made) {
-      bytes = b.build();
-      made.emplace(bytes.data(), 0);
-    }
-    return *made;
-  }
-  /// The values of input `index` on `rank` in `slot`.
-  template <typename T>
-  std::vector<T> values(const Batches &batches, size_t index, int64_t number, int64_t slot, int64_t first) {
-    ThreadTeam team(1);
-    Rank rank(image(), number, team, 0);
-    std::vector<std::byte> memory(image().arenas()[0].bytes);
-    rank.arenas[0] = memory.data();
-    rank.enterSlot(slot);
-    batches.fill(rank, slot, first);
-    uint32_t view = image().inputs()[index].view;
-    auto *start = static_cast<const T *>(rank.address(view, slot));
-    return {start, start + elementCount(image().views()[view])};
-  }
-
-  ImageBuilder b;
-  int64_t batch, microbatches;
-  uint8_t dp, mb;
-  uint32_t arena;
-  std::vector<uint64_t> bytes;
-  std::optional<Image> made;
-};
 
 TEST(Npy, ReadsShapesAndTypes) {
   Folder folder;
@@ -332,39 +265,6 @@ TEST(Tokens, RefusesDamagedFiles) {
             std::string::npos);
 }
 
-/// A file of `count` 16-bit ids from `first` on.
-void writeShard(const std::string &path, int first, int count) {
-  std::vector<uint16_t> ids(static_cast<size_t>(count));
-  std::iota(ids.begin(), ids.end(), static_cast<uint16_t>(first));
-  writeFile(path, std::string(reinterpret_cast<const char *>(ids.data()), ids.size() * 2));
-}
-
-/// A model of windows of 4 tokens, 2 a step, with labels a token behind.
-class TokenModel : public InputsOnly {
-public:
-  explicit TokenModel(int64_t batch = 2) : InputsOnly(batch) {
-    b.header.training.label_shift = 1;
-    input("ids", DTCC_I64, {4}, 1, DTCC_INPUT_TOKENS);
-    dtcc_input &labels = input("labels", DTCC_I64, {4}, 1, DTCC_INPUT_LABELS);
-    labels.lower = 0;
-    labels.upper = 1000;
-    labels.ignore = 0;
-  }
-  /// First tokens of the windows of `count` steps from `step` on.
-  std::vector<int64_t> firstTokens(const Batches &batches, int64_t step, int64_t count) {
-    std::vector<int64_t> result;
-    for (int64_t i = step; i < step + count; ++i) {
-      std::vector<int64_t> ids = values<int64_t>(batches, 0, 0, 0, i * batch);
-      std::vector<int64_t> labels = values<int64_t>(batches, 1, 0, 0, i * batch);
-      for (size_t at = 0; at < ids.size(); at += 4) {
-        EXPECT_EQ(labels[at], ids[at] + 1);
-        result.push_back(ids[at]);
-      }
-    }
-    return result;
-  }
-};
-
 TEST(Tokens, AWindowLiesInOneShard) {
   Folder folder;
   writeShard(folder / "b.bin", 100, 10); // two windows and their labels
@@ -466,6 +366,30 @@ TEST(Tokens, AllShardsAreKnownAgain) {
   for (const std::string &other : {a, folder / "*.bin", b + "," + a, a + "," + folder / "c.bin", a + "@1," + b + "@1"})
     EXPECT_FALSE(both == identity(other)) << other;
   EXPECT_FALSE(identity(a + "@1," + b + "@2") == identity(a + "@1," + b + "@3"));
+}
+
+/// A folder of arrays is one, in the order of their names.
+TEST(Data, TakesShardsOfArrays) {
+  Folder folder;
+  std::filesystem::create_directory(folder / "x");
+  std::vector<float> cells(12);
+  std::iota(cells.begin(), cells.end(), 0.0f);
+  writeNpy(folder / "x/b.npy", "<f4", "(1, 2)", cells.data() + 6, 8);
+  writeNpy(folder / "x/a.npy", "<f4", "(3, 2)", cells.data(), 24);
+  for (const std::string &data : {folder.path, "x=" + folder / "x", "x=" + folder / "x/*.npy"}) {
+    InputsOnly program(2);
+    program.input("x", DTCC_F32, {2});
+    Batches batches(program.image(), {{data}, "", {}});
+    EXPECT_EQ(batches.stepsPerEpoch(), 2);
+    EXPECT_EQ(program.values<float>(batches, 0, 0, 0, 2), (std::vector<float>{4, 5, 6, 7}));
+  }
+  InputsOnly program(2);
+  program.input("x", DTCC_F32, {2});
+  auto open = [&](const std::string &data) { return failure([&] { Batches(program.image(), {{data}, "", {}}); }); };
+  EXPECT_NE(open("x=" + folder / "*.npy").find("no file has such a name"), std::string::npos);
+  writeNpy(folder / "x/c.npy", "<f4", "(1, 3)", cells.data(), 12);
+  EXPECT_NE(open(folder.path).find("x/c.npy: the input 'x' must have the shape [examples, 2], got: [examples, 3]"),
+            std::string::npos);
 }
 
 TEST(SampleOrder, SharesOfAPeriodAreExact) {

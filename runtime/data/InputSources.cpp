@@ -1,0 +1,175 @@
+//===- InputSources.cpp - Where the samples of each input come from -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/data/InputSources.h"
+
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace fs = std::filesystem;
+
+namespace dtcc::rt {
+namespace {
+
+/// Elements of one example.
+int64_t exampleElements(const dtcc_input &input) {
+  int64_t count = 1;
+  for (uint32_t d = 1; d < input.rank; ++d)
+    count *= input.dims[d].size;
+  return count;
+}
+
+/// The file, or folder of shards, of each input that --data names: by NAME=FILE, else DIR/NAME.npy or DIR/NAME.
+std::map<std::string, std::string> findFiles(const Image &image, const DataOptions &options) {
+  std::map<std::string, std::string> files;
+  std::vector<std::string> directories;
+  for (const std::string &option : options.data) {
+    std::error_code error;
+    size_t equals = option.find('=');
+    if (fs::is_directory(option, error)) {
+      directories.push_back(option);
+    } else if (equals == std::string::npos) {
+      fail(options.option("data"), "=", option, ": no such folder (a single file is given as NAME=FILE)");
+    } else {
+      std::string name = option.substr(0, equals);
+      bool known = false;
+      std::string names;
+      for (const dtcc_input &input : image.inputs()) {
+        known |= image.string(input.name) == name;
+        // Several stages of a pipeline may read it.
+        if (names.find(image.string(input.name)) == std::string::npos)
+          names += (names.empty() ? "" : ", ") + std::string(image.string(input.name));
+      }
+      if (!known)
+        fail(options.option("data"), "=", option, ": the model has no input '", name, "' (it has: ", names, ")");
+      files[name] = option.substr(equals + 1);
+    }
+  }
+  for (const dtcc_input &input : image.inputs()) {
+    std::string name(image.string(input.name));
+    for (const std::string &directory : directories) {
+      std::error_code error;
+      fs::path shards = fs::path(directory) / name, path = shards.string() + ".npy";
+      if (files.count(name) == 0 && fs::exists(path, error))
+        files[name] = path.string();
+      if (files.count(name) == 0 && fs::is_directory(shards, error))
+        files[name] = shards.string();
+    }
+  }
+  return files;
+}
+
+bool isNumber(const dtcc_input &input) {
+  return input.role == DTCC_INPUT_DOCUMENTS || input.role == DTCC_INPUT_POSITIONS;
+}
+
+/// The input of tokens; null if the model has none.
+const dtcc_input *findTokenInput(const Image &image) {
+  for (const dtcc_input &input : image.inputs())
+    if (input.role == DTCC_INPUT_TOKENS && input.view != DTCC_NONE)
+      return &input;
+  return nullptr;
+}
+
+} // namespace
+
+InputSources::InputSources(const Image &image, const DataOptions &options)
+    : image(image), options(options), files(findFiles(image, options)), mark(options.documents.mark()) {
+  if (!options.tokens.empty())
+    corpus.emplace(options.option("tokens"), options.tokens);
+  if (options.documents.start && !corpus)
+    failWith(Status::Usage, "--documents=start cuts windows of --tokens: give ", options.option("tokens"), "=FILE");
+  if (mark)
+    checkMark();
+}
+
+/// An id outside the vocabulary would be found in no file, and all tokens would be one document.
+void InputSources::checkMark() const {
+  const dtcc_input *tokens = findTokenInput(image);
+  if (!tokens)
+    failWith(Status::Usage, "--", mark->option(), " separates documents of tokens, and this model reads no tokens");
+  if (tokens->lower < tokens->upper && (mark->id < tokens->lower || mark->id >= tokens->upper))
+    failWith(Status::Usage, "--", mark->option(), " must be from ", tokens->lower, " to ", tokens->upper - 1,
+             ", got: ", mark->id);
+}
+
+std::unique_ptr<ExampleSource> InputSources::openFile(const dtcc_input &input, const std::string &path) const {
+  std::vector<int64_t> shape;
+  for (uint32_t d = 1; d < input.rank; ++d)
+    shape.push_back(input.dims[d].size);
+  return openNpySource(findArrays(options.option("data") + "=" + nameOf(input), path), nameOf(input), shape);
+}
+
+int64_t InputSources::paddingOf(const dtcc_input &input) const {
+  if (input.role != DTCC_INPUT_LABELS)
+    return mark->id;
+  if (input.upper <= input.lower || (input.ignore >= input.lower && input.ignore < input.upper))
+    fail("--documents=start fills windows behind the end of a document with labels that do not count, and the loss of "
+         "this model counts every label");
+  return input.ignore;
+}
+
+std::unique_ptr<ExampleSource> InputSources::openTokens(const dtcc_input &input) {
+  corpusIsUsed = true;
+  const int64_t labelShift = image.training().label_shift, shift = input.role == DTCC_INPUT_LABELS ? labelShift : 0;
+  if (!options.documents.start)
+    return corpus->windows(exampleElements(input), shift, labelShift);
+  markIsUsed = true;
+  return corpus->documentWindows(exampleElements(input), shift, *mark, paddingOf(input));
+}
+
+std::unique_ptr<ExampleSource> InputSources::openNumbers(const dtcc_input &input) {
+  const dtcc_input *tokens = findTokenInput(image);
+  if (!tokens)
+    fail("the input '", nameOf(input), "' is computed from tokens, and this program reads none");
+  if (!mark)
+    failWith(Status::Usage, "this program keeps attention within documents: give --eos=ID, the token that ends a "
+                            "document, or --bos=ID, the token that begins one");
+  markIsUsed = true;
+  auto file = files.find(nameOf(*tokens));
+  std::unique_ptr<ExampleSource> source;
+  if (file != files.end())
+    source = openFile(*tokens, file->second);
+  else if (corpus)
+    source = openTokens(*tokens);
+  else
+    fail("the input '", nameOf(input), "' is computed from the tokens, for which there is no file");
+  return openDocumentNumbers(std::move(source), *mark,
+                             input.role == DTCC_INPUT_DOCUMENTS ? DocumentNumber::Document : DocumentNumber::Position);
+}
+
+std::unique_ptr<ExampleSource> InputSources::open(const dtcc_input &input) {
+  const std::string name = nameOf(input);
+  if (auto file = files.find(name); file != files.end())
+    return openFile(input, file->second);
+  if (isNumber(input) && options.areGiven())
+    return openNumbers(input);
+  if (corpus && input.role != DTCC_INPUT_DATA)
+    return openTokens(input);
+  if (corpus)
+    fail(options.option("tokens"), " does not fill the input '", name, "': give it by ", options.option("data"), "=",
+         name, "=FILE.npy");
+  if (options.data.empty())
+    failWith(Status::Usage, "the input '", name, "' needs data: give ", options.option("data"), "=DIR with ", name,
+             ".npy, ", options.option("data"), "=", name, "=FILE.npy, or ", options.option("tokens"), "=FILE");
+  fail("no file for the input '", name, "': ", name, ".npy is in none of the folders of ", options.option("data"));
+}
+
+std::vector<std::string> InputSources::finish() const {
+  if (corpus && !corpusIsUsed)
+    fail(options.option("tokens"), "=", options.tokens, ": the model has no token input, or ", options.option("data"),
+         " gives them all");
+  if (mark && !markIsUsed)
+    failWith(Status::Usage, "--", mark->option(),
+             " changes nothing in this program: give --documents=start for windows "
+             "that start at documents, or compile with --mask-documents to keep attention within documents");
+  return corpus ? corpus->notes() : std::vector<std::string>();
+}
+
+} // namespace dtcc::rt
