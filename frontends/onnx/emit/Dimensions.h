@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Cells, sizes of 1 and other short forms of slices and reshapes.
+// Cells, sizes of 1, padding, and other short forms of slices, reshapes and concatenations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +21,10 @@ Tensor cut(Emitter &emit, const Tensor &x, int64_t dim, int64_t first, int64_t c
 /// Drops dimension `dim` of size 1; adds one at `dim`.
 Tensor squeeze(Emitter &emit, const Tensor &x, int64_t dim);
 Tensor unsqueeze(Emitter &emit, const Tensor &x, int64_t dim);
+/// Dimension `dim` from its end to its start.
+Tensor reversed(Emitter &emit, const Tensor &x, int64_t dim);
+/// `low` and `high` cells of `value` before and behind the cells of each dimension.
+Tensor pad(Emitter &emit, const Tensor &x, llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high, double value);
 
 } // namespace dtcc::onnx
 

@@ -62,9 +62,6 @@ public:
   Tensor broadcastTo(const Tensor &x, llvm::ArrayRef<int64_t> shape);
   Tensor slice(const Tensor &x, llvm::ArrayRef<int64_t> offsets, llvm::ArrayRef<int64_t> sizes,
                llvm::ArrayRef<int64_t> strides);
-  /// Dimension `dim` from its end to its start.
-  Tensor reversed(const Tensor &x, int64_t dim);
-  Tensor pad(const Tensor &x, llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high, double value);
   Tensor concat(llvm::ArrayRef<Tensor> xs, int64_t dim);
   Tensor cast(const Tensor &x, mlir::Type element);
   // Arithmetic, with numpy's broadcasting.

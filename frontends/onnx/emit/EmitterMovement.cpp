@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/onnx/emit/Emitter.h"
+#include "frontends/onnx/emit/Dimensions.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -119,23 +119,6 @@ Tensor Emitter::broadcastTo(const Tensor &x, ArrayRef<int64_t> shape) {
   return finish(graph::BroadcastOp::create(builder, loc, type, value(compact), dims), {compact});
 }
 
-Tensor Emitter::reversed(const Tensor &x, int64_t dim) {
-  // A slice a cell: programs have views that go forwards alone.
-  constexpr int64_t kMostCells = 4096;
-  if (!x || shapeOf(x)[dim] < 2)
-    return x;
-  if (shapeOf(x)[dim] > kMostCells)
-    return error("can turn dimensions of at most " + Twine(kMostCells) + " cells, got: " + Twine(shapeOf(x)[dim]));
-  SmallVector<Tensor> cells;
-  SmallVector<int64_t> offsets(rankOf(x), 0), sizes(shapeOf(x)), steps(rankOf(x), 1);
-  sizes[dim] = 1;
-  for (int64_t i = shapeOf(x)[dim] - 1; i >= 0; --i) {
-    offsets[dim] = i;
-    cells.push_back(slice(x, offsets, sizes, steps));
-  }
-  return concat(cells, dim);
-}
-
 Tensor Emitter::slice(const Tensor &x, ArrayRef<int64_t> offsets, ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {
   if (!x || (shapeOf(x) == sizes && llvm::all_of(offsets, [](int64_t offset) { return offset == 0; })))
     return x;
@@ -164,7 +147,7 @@ Tensor Emitter::slice(const Tensor &x, ArrayRef<int64_t> offsets, ArrayRef<int64
       }
     Tensor y = slice(x, firsts, sizes, steps);
     for (int64_t dim : turned)
-      y = reversed(y, dim);
+      y = reversed(*this, y, dim);
     return y;
   }
   Value operand = value(x);
@@ -181,21 +164,6 @@ Tensor Emitter::slice(const Tensor &x, ArrayRef<int64_t> offsets, ArrayRef<int64
                                               int64_t(pad.getValue().convertToDouble())));
   }
   return finish(graph::SliceOp::create(builder, loc, type, operand, offsets, strides), {x});
-}
-
-Tensor Emitter::pad(const Tensor &x, ArrayRef<int64_t> low, ArrayRef<int64_t> high, double value) {
-  if (!x)
-    return nullptr;
-  SmallVector<int64_t> shape;
-  for (auto [size, before, after] : llvm::zip_equal(shapeOf(x), low, high))
-    shape.push_back(size + before + after);
-  if (!fits(loc, typeLike(x, shape)))
-    return nullptr;
-  if (shapeOf(x) == ArrayRef(shape))
-    return x;
-  if (cellsOf(shapeOf(x)) == 0)
-    return splat(typeLike(x, shape), value);
-  return finish(graph::PadOp::create(builder, loc, typeLike(x, shape), this->value(x), low, high, APFloat(value)), {x});
 }
 
 /// Positions that go on where the piece before ends.

@@ -52,7 +52,7 @@ Tensor dtcc::onnx::runningFold(Emitter &emit, const Tensor &x, int64_t dim, bool
   auto shifted = [&](const Tensor &y, int64_t steps) {
     SmallVector<int64_t> low(rankOf(y), 0), high(rankOf(y), 0);
     (reverse ? high : low)[dim] = steps;
-    return emit.pad(cut(emit, y, dim, reverse ? steps : 0, size - steps), low, high, neutral);
+    return pad(emit, cut(emit, y, dim, reverse ? steps : 0, size - steps), low, high, neutral);
   };
   Tensor y = exclusive && size > 0 ? shifted(x, 1) : x;
   for (int64_t steps = 1; y && steps < size; steps *= 2)

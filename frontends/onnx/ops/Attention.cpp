@@ -104,7 +104,7 @@ static LogicalResult attentionRule(OpBinder &node) {
     if (mask && rankOf(mask) > 0 && shapeOf(mask).back() < columns) {
       SmallVector<int64_t> low(rankOf(mask), 0), high(rankOf(mask), 0);
       high.back() = columns - shapeOf(mask).back();
-      mask = emit.pad(mask, low, high, 0);
+      mask = pad(emit, mask, low, high, 0);
     }
   }
   if (mask) {

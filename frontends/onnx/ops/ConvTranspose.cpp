@@ -12,6 +12,7 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Dimensions.h"
 #include "frontends/onnx/emit/Products.h"
 
 using namespace mlir;
@@ -26,7 +27,7 @@ static Tensor spread(Emitter &emit, const Tensor &x, int64_t dim, int64_t stride
   high[dim + 1] = stride - 1;
   joined[dim] *= stride;
   cut[dim] = joined[dim] - (stride - 1);
-  return emit.slice(emit.reshape(emit.pad(emit.reshape(x, split), low, high, 0), joined), none, cut, unit);
+  return emit.slice(emit.reshape(pad(emit, emit.reshape(x, split), low, high, 0), joined), none, cut, unit);
 }
 
 namespace {
@@ -128,7 +129,7 @@ static LogicalResult convTransposeRule(OpBinder &node) {
     for (int64_t d = 0; d < spatial; ++d) {
       int64_t reach = (window[d] - 1) * s->dilations[d], spreadSize = (image[d] - 1) * s->strides[d] + 1;
       x = spread(emit, x, d + 2, s->strides[d]);
-      kernel = emit.reversed(kernel, d + 2);
+      kernel = reversed(emit, kernel, d + 2);
       if (!x || !kernel)
         return failure();
       turn.push_back(d + 3);

@@ -178,7 +178,7 @@ template <bool Least> static LogicalResult argRule(OpBinder &node) {
   bool last = node.integer("select_last_index", 0) != 0;
   // The last of equal cells is the first from the end.
   if (last)
-    x = emit.reversed(x, *axis);
+    x = reversed(emit, x, *axis);
   if (Least && x)
     x = emit.sub(emit.scalar(0, elementOf(x)), x);
   if (!x)

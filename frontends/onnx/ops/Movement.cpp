@@ -288,12 +288,12 @@ static Tensor extended(Emitter &emit, const Tensor &x, int64_t dim, int64_t low,
   SmallVector<Tensor> parts;
   if (low > 0)
     parts.push_back(mode == "edge"      ? repeated(0, low)
-                    : mode == "reflect" ? emit.reversed(last(1, low), dim)
+                    : mode == "reflect" ? reversed(emit, last(1, low), dim)
                                         : last(size - low, low));
   parts.push_back(x);
   if (high > 0)
     parts.push_back(mode == "edge"      ? repeated(size - 1, high)
-                    : mode == "reflect" ? emit.reversed(last(size - 1 - high, high), dim)
+                    : mode == "reflect" ? reversed(emit, last(size - 1 - high, high), dim)
                                         : last(0, high));
   return emit.concat(parts, dim);
 }
@@ -352,7 +352,7 @@ static LogicalResult padRule(OpBinder &node) {
     return node.error("the result is too large");
   x = node.emit().slice(x, offsets, shape, strides);
   if (mode == "constant")
-    return node.result(0, node.emit().pad(x, low, high, value));
+    return node.result(0, pad(node.emit(), x, low, high, value));
   for (int64_t dim = 0; x && dim < rankOf(x); ++dim)
     x = extended(node.emit(), x, dim, low[dim], high[dim], mode);
   return node.result(0, x);

@@ -11,6 +11,7 @@
 #include "frontends/onnx/Coordinates.h"
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Dimensions.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -103,7 +104,7 @@ static LogicalResult maxUnpoolRule(OpBinder &node) {
   Tensor flat = emit.splat(typeLike(x, {*cells}), 0);
   Tensor place = fromStart(emit, emit.reshape(indices, {named}), *cells);
   Tensor image = scatterPoints(emit, flat, {place}, emit.reshape(x, {named}), ScatterKind::replace);
-  return node.result(0, emit.pad(emit.reshape(image, shape), none, more, 0));
+  return node.result(0, pad(emit, emit.reshape(image, shape), none, more, 0));
 }
 
 void dtcc::onnx::addScatterRules(RuleTable &table) {

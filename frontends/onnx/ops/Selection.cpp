@@ -114,7 +114,7 @@ static LogicalResult centerCropPadRule(OpBinder &node) {
     } else {
       low[*axis] = (size - old) / 2;
       high[*axis] = size - old - low[*axis];
-      x = emit.pad(x, low, high, 0);
+      x = pad(emit, x, low, high, 0);
     }
     if (!x)
       return failure();
@@ -169,12 +169,12 @@ static LogicalResult col2ImRule(OpBinder &node) {
       SmallVector<int64_t> none(wide.size(), 0), gap(wide.size(), 0);
       gap[dim + 1] = stride - 1;
       joined[dim] *= stride;
-      part = cut(emit, emit.reshape(emit.pad(emit.reshape(part, wide), none, gap, 0), joined), dim, 0, size);
+      part = cut(emit, emit.reshape(pad(emit, emit.reshape(part, wide), none, gap, 0), joined), dim, 0, size);
       int64_t whole = (*image)[d] + pads[d] + pads[d + spatial];
       SmallVector<int64_t> low(joined.size(), 0), high(joined.size(), 0);
       low[dim] = at[d] * dilations[d];
       high[dim] = whole - size - low[dim];
-      part = cut(emit, emit.pad(part, low, high, 0), dim, pads[d], (*image)[d]);
+      part = cut(emit, pad(emit, part, low, high, 0), dim, pads[d], (*image)[d]);
     }
     sum = sum ? emit.add(sum, part) : part;
   });

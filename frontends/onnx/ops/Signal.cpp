@@ -94,7 +94,7 @@ static Complex mirrored(Emitter &emit, const Complex &half, int64_t length) {
   int64_t last = rankOf(half.real) - 1, rest = length - shapeOf(half.real)[last];
   if (rest <= 0)
     return half;
-  auto turned = [&](const Tensor &x) { return emit.reversed(cut(emit, x, last, 1, rest), last); };
+  auto turned = [&](const Tensor &x) { return reversed(emit, cut(emit, x, last, 1, rest), last); };
   Tensor real = turned(half.real), imaginary = half.imaginary ? turned(half.imaginary) : nullptr;
   if (imaginary)
     imaginary = emit.unary<graph::NegOp>(imaginary);

@@ -189,7 +189,7 @@ static LogicalResult causalConvRule(OpBinder &node) {
   std::string activation = node.text("activation", "none");
   if (activation != "none" && activation != "silu" && activation != "swish")
     return node.error("activation must be none, silu or swish, got: " + activation);
-  Tensor padded = past ? emit.concat({past, x}, 2) : emit.pad(x, {0, 0, before}, {0, 0, 0}, 0);
+  Tensor padded = past ? emit.concat({past, x}, 2) : pad(emit, x, {0, 0, before}, {0, 0, 0}, 0);
   if (!padded)
     return failure();
   FailureOr<Windows> w = windowsOf(node, padded, shapeOf(kernel).drop_front(2));
@@ -219,7 +219,7 @@ static Tensor placesOfLargest(Emitter &emit, const Tensor &x, const Windows &w, 
     int64_t end = (w.result[d] - 1) * w.strides[d] + (w.window[d] - 1) * w.dilations[d] + 1;
     after.push_back(std::max<int64_t>(end - w.low[d] - w.image[d], 0));
   }
-  Tensor padded = emit.pad(x, before, after, lowest), best, place;
+  Tensor padded = pad(emit, x, before, after, lowest), best, place;
   // Steps of the flattened image; by columns the first spatial dimension is the densest.
   SmallVector<int64_t> steps(rankOf(x), 1);
   for (int64_t dim = rankOf(x) - 2; dim >= 0; --dim)

@@ -202,20 +202,18 @@ void ProgramEvaluator::reduceWithin(Operation *op) {
       storage.lockStep.exchanged(cast<CommunicationOpInterface>(op), runs[run].slot);
 }
 
-/// Slot of the yielded value that is read: that of the micro-batch, or 0 if the phase does not repeat.
-static int64_t slotOf(Value value, int64_t slot) {
-  auto phase = value.getDefiningOp<PhaseOp>();
-  return phase && phase.getRepeat() > 1 ? slot : 0;
-}
+/// The slot in which `phase` yielded the value that is read: that of the micro-batch, or 0 if it does not repeat.
+static int64_t slotOf(PhaseOp phase, int64_t slot) { return phase.getRepeat() > 1 ? slot : 0; }
 
 LogicalResult ProgramEvaluator::enterRun() {
   PhaseOp phase = phases.lookup(runs[run].phase);
   next = &phase.getBody().front().front();
   for (Operation &op : phase.getBody().front())
     for (Value operand : op.getOperands()) {
-      if (!operand.getDefiningOp<PhaseOp>())
+      auto maker = operand.getDefiningOp<PhaseOp>();
+      if (!maker)
         continue;
-      auto made = kept.find({operand, slotOf(operand, runs[run].slot)});
+      auto made = kept.find({operand, slotOf(maker, runs[run].slot)});
       if (made == kept.end())
         return op.emitError("reads in ") << where() << " what no phase of the same micro-batch has made before";
       storage.lockStep.values[operand] = made->second;
@@ -226,7 +224,7 @@ LogicalResult ProgramEvaluator::enterRun() {
 void ProgramEvaluator::leaveRun() {
   PhaseOp phase = phases.lookup(runs[run].phase);
   for (auto [result, value] : llvm::zip_equal(phase.getResults(), next->getOperands()))
-    kept[{result, slotOf(result, runs[run].slot)}] = storage.lockStep.values.at(value);
+    kept[{result, slotOf(phase, runs[run].slot)}] = storage.lockStep.values.at(value);
   next = nullptr;
   ++run;
 }

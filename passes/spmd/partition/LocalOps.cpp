@@ -57,15 +57,14 @@ SmallVector<Value> emitLocalOp(OpBuilder &builder, Operation *op, const FactorMa
   return SmallVector<Value>(local->getResults());
 }
 
-Value emitConstant(OpBuilder &builder, graph::ConstantOp constant, RankedTensorType type) {
-  ElementsAttr value = constant.getValue();
-  auto shape = cast<ShapedType>(value.getType()).getShape();
-  if (auto splat = dyn_cast<SplatElementsAttr>(value))
-    value = splat.resizeSplat(type);
+Value emitConstant(OpBuilder &builder, Location loc, ElementsAttr cells, RankedTensorType type) {
+  auto shape = cast<ShapedType>(cells.getType()).getShape();
+  if (auto splat = dyn_cast<SplatElementsAttr>(cells))
+    cells = splat.resizeSplat(type);
   else if (type.getShape() != shape) {
     // Replicated and padded at the end of some dimensions.
-    auto all = llvm::to_vector(value.getValues<Attribute>());
-    SmallVector<Attribute> cells(type.getNumElements(), builder.getZeroAttr(type.getElementType()));
+    auto all = llvm::to_vector(cells.getValues<Attribute>());
+    SmallVector<Attribute> padded(type.getNumElements(), builder.getZeroAttr(type.getElementType()));
     for (int64_t i = 0, e = all.size(); i < e; ++i) {
       int64_t rest = i, position = 0, stride = 1;
       for (int64_t d = shape.size() - 1; d >= 0; --d) {
@@ -73,11 +72,11 @@ Value emitConstant(OpBuilder &builder, graph::ConstantOp constant, RankedTensorT
         rest /= shape[d];
         stride *= type.getShape()[d];
       }
-      cells[position] = all[i];
+      padded[position] = all[i];
     }
-    value = DenseElementsAttr::get(type, cells);
+    cells = DenseElementsAttr::get(type, padded);
   }
-  return graph::ConstantOp::create(builder, constant.getLoc(), type, value);
+  return graph::ConstantOp::create(builder, loc, type, cells);
 }
 
 } // namespace dtcc::spmd

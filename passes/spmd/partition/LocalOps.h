@@ -20,9 +20,9 @@ llvm::SmallVector<mlir::Value> emitLocalOp(mlir::OpBuilder &builder, mlir::Opera
                                            const Placement &placement, llvm::ArrayRef<mlir::Value> operands,
                                            llvm::ArrayRef<mlir::Type> types);
 
-/// The constant in the local type: a splat of it, or, for replicated ones, its cells
-/// with zeros as padding.
-mlir::Value emitConstant(mlir::OpBuilder &builder, graph::ConstantOp constant, mlir::RankedTensorType type);
+/// The constant `cells` in the local type: a splat of it, or, for replicated ones, its cells with zeros as padding.
+mlir::Value emitConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::ElementsAttr cells,
+                         mlir::RankedTensorType type);
 
 } // namespace dtcc::spmd
 

@@ -26,10 +26,10 @@ public:
       for (Value operand : ops[i]->getOperands())
         if (!isAvailable(operand))
           return false;
-      // The gradient of an input ends it, at the size of an activation; that of a parameter is added up here.
-      bool isEnd =
-          isa<graph::ContractOp, graph::ReduceOp>(ops[i]) && graph::getPhase(ops[i]) != graph::Phase::WeightGradient;
-      if (isEnd)
+      // A sum for the gradient of an input ends it, at the size of an activation; that of a parameter is added up here.
+      auto factored = dyn_cast<FactorOpInterface>(ops[i]);
+      bool sums = factored && !factored.getFactorMap().reducedFactors().empty();
+      if (sums && graph::getPhase(ops[i]) != graph::Phase::WeightGradient)
         continue;
       for (Operation *user : ops[i]->getUsers()) {
         if (accessesState(user, StateAccessKind::Update))

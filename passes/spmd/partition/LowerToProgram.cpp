@@ -19,6 +19,7 @@
 #include "dialects/graph/Origin.h"
 #include "dialects/spmd/OnHost.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
 #include "passes/spmd/Passes.h"
 #include "passes/spmd/layout/AssignStages.h"
 #include "passes/spmd/layout/LocalForms.h"
@@ -196,7 +197,7 @@ void ProgramBuilder::assignPhases() {
   std::optional<std::string> time = mesh.timeAxis();
   for (Operation &op : step.getBody().front()) {
     auto ofEvaluation = [&](Value value) { return phases.lookup(value.getDefiningOp()) == Evaluate; };
-    if (graph::isEvaluation(&op) || (!isa<func::ReturnOp>(op) && llvm::any_of(op.getOperands(), ofEvaluation))) {
+    if (graph::isEvaluation(&op) || (!endsStep(&op) && llvm::any_of(op.getOperands(), ofEvaluation))) {
       phases[&op] = Evaluate;
       continue;
     }
@@ -223,8 +224,8 @@ Value ProgramBuilder::local(Value value) {
   }
   if (std::optional<StringRef> state = readState(value.getDefiningOp()))
     return remade[value] = buckets.read(builder, value.getLoc(), *buckets.find(*state));
-  if (auto constant = value.getDefiningOp<graph::ConstantOp>())
-    return remade[value] = emitConstant(builder, constant, localTypeOf(value));
+  if (ElementsAttr cells; matchPattern(value, m_Constant(&cells)))
+    return remade[value] = emitConstant(builder, value.getLoc(), cells, localTypeOf(value));
   // `remade` may grow while operands are made.
   Value result = emitFactored(*value.getDefiningOp()) ? values.lookup(value) : Value();
   return remade[value] = result;
@@ -280,11 +281,10 @@ void ProgramBuilder::send(const StageEdge &edge) {
 LogicalResult ProgramBuilder::emitReshard(ReshardOp op) {
   Layout from = op.getX().getType().getLayout(), to = op.getType().getLayout();
   ArrayRef<int64_t> shape = op.getType().getShape();
-  if (auto constant = op.getX().getDefiningOp<graph::ConstantOp>())
-    if (isa<SplatElementsAttr>(constant.getValue()) && to.partial.empty()) {
-      values[op.getY()] = emitConstant(builder, constant, localTypeOf(op.getY()));
-      return success();
-    }
+  if (SplatElementsAttr cells; to.partial.empty() && matchPattern(op.getX(), m_Constant(&cells))) {
+    values[op.getY()] = emitConstant(builder, op.getX().getLoc(), cells, localTypeOf(op.getY()));
+    return success();
+  }
   const auto &way =
       planner.plan(from, to, {shape.begin(), shape.end()}, (op.getType().getElementTypeBitWidth() + 7) / 8);
   if (!way)

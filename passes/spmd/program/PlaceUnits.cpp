@@ -55,8 +55,10 @@ public:
   void run() {
     placeReductions();
     llvm::MapVector<StringRef, SmallVector<Use>> units;
-    for (auto view : block.getOps<UnitViewOp>())
+    for (auto view : block.getOps<UnitViewOp>()) {
+      replaced.insert(gatherOf(view));
       collect(view, units[unitOf(view)]);
+    }
     SmallVector<Span> spans;
     for (auto &[unit, uses] : units) {
       llvm::sort(uses, [](const Use &a, const Use &b) {
@@ -71,7 +73,9 @@ public:
     // Ops stand still until all places are known by number.
     for (size_t i = 0; i < spans.size(); ++i)
       emit(spans[i], ops[spans[i ? i - 1 : 0].first()]);
-    eraseUnused();
+    for (Operation *op : llvm::reverse(ops))
+      if (replaced.contains(op) && op->use_empty())
+        op->erase();
   }
 
 private:
@@ -85,6 +89,7 @@ private:
   }
 
   void collect(Operation *op, SmallVector<Use> &uses) {
+    replaced.insert(op);
     for (OpOperand &use : op->getUses())
       if (onlyMovesCells(use.getOwner()))
         collect(use.getOwner(), uses);
@@ -164,12 +169,6 @@ private:
       ReleaseOp::create(builder, gather.getLoc(), gather.getY());
   }
 
-  void eraseUnused() {
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (op.use_empty() && (isa<GatherUnitOp, UnitViewOp>(op) || onlyMovesCells(&op)))
-        op.erase();
-  }
-
   /// Behind the last accumulation into the bucket.
   void placeReductions() {
     llvm::DenseMap<Attribute, Operation *> last;
@@ -184,6 +183,8 @@ private:
   const SymbolTable &symbols;
   std::vector<Operation *> ops;
   llvm::DenseMap<Operation *, int64_t> positions;
+  /// The gathers, and what reads them through views, that each span makes for itself.
+  llvm::DenseSet<Operation *> replaced;
 };
 
 /// Views cost nothing, and move with their reader.

@@ -68,8 +68,6 @@ LogicalResult verifyStates(ModuleOp module) {
 /// Values are local, and nothing reads a unit that is released.
 LogicalResult verifyValues(ProgramOp program) {
   WalkResult result = program.walk([](Operation *op) {
-    if (isa<ReshardOp>(op))
-      return op->emitOpError("must be moves by now"), WalkResult::interrupt();
     for (Type type : op->getResultTypes())
       if (isa<TensorType>(type))
         return op->emitOpError("must be on local tensors by now, got: ") << type, WalkResult::interrupt();
