@@ -344,18 +344,18 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
 }
 
 /// Prints --info of every world.
-void printAllInfos(const Worlds &worlds) {
+void printAllInfos(const Worlds &worlds, const Options &options) {
   std::cout << "worlds   " << worlds.text() << ": as many as a launcher starts, or --ranks=N\n";
   for (const dtcc_world &world : worlds.all()) {
     Image image(world.image, world.kernel_count);
-    std::cout << "\n" << printable(infoText(image, Forecast::of(image)));
+    std::cout << "\n" << printable(infoText(image, Forecast::of(image), options.choices));
   }
 }
 
 /// Prints --info. With --profile, also writes the trace of the forecast step.
 void printInfo(const Worlds &worlds, const Image &image, const Options &options) {
   if (worlds.all().size() > 1 && options.ranks == 0 && options.profile.empty())
-    return printAllInfos(worlds);
+    return printAllInfos(worlds, options);
   std::optional<Forecast> forecast = Forecast::of(image);
   if (!options.profile.empty()) {
     if (!forecast)
