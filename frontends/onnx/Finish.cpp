@@ -302,6 +302,23 @@ static void returnOutputs(const BuiltFunction &built) {
   function.setType(builder.getFunctionType(function.getArgumentTypes(), TypeRange(ValueRange(values))));
 }
 
+/// Refuses outputs, and values that --loss names, of which some rows mean nothing (emit/DataParts.h).
+static LogicalResult checkWhole(const BuiltFunction &built) {
+  const SourceFile &source = built.source;
+  std::vector<std::string> names;
+  for (const auto &output : source.model.proto().graph().output())
+    names.push_back(output.name());
+  if (source.options.loss)
+    for (const auto &option : source.options.loss->options)
+      names.push_back(option.second);
+  for (const std::string &name : names)
+    if (Tensor value = built.scopes.defined(name); value && value->part)
+      return emitError(source.model.loc()) << "'" << name
+                                           << "' must not be a part of a Split whose size only the data tell: join the "
+                                              "parts before";
+  return success();
+}
+
 /// Refuses ops that read a tensor without elements. Those that movement, reductions and products make of one are known,
 /// so none of them is left; the outputs of a model without a loss may be such tensors.
 static LogicalResult checkReadsCells(func::FuncOp function) {
@@ -322,7 +339,7 @@ LogicalResult dtcc::onnx::finishFunction(const BuiltFunction &built) {
   Emitter &emitter = built.emitter;
   States &states = built.states;
   func::FuncOp function = built.function;
-  if (failed(writeStates(built)))
+  if (failed(checkWhole(built)) || failed(writeStates(built)))
     return failure();
   FailureOr<Tensor> loss = source.options.loss ? attachLoss(built) : findLoss(built);
   if (failed(loss))

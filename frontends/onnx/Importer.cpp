@@ -244,6 +244,9 @@ LogicalResult Importer::importNode(const NodeProto &node) {
   for (unsigned i = 0; i < count; ++i)
     if (binder.has(i) && !entry->readsNumbers(i) && !binder.input(i))
       return failure();
+  for (unsigned i = 0; i < count; ++i)
+    if (binder.has(i) && !entry->readsNumbers(i) && operand(node, i)->part)
+      return importOfParts(binder, *entry);
   return importUnsigned(*this, node, binder, *entry);
 }
 

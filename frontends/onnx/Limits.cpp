@@ -50,6 +50,7 @@ static constexpr Row kLimits[] = {
     {"Scan", "written out, 65,536 nodes a model"},
     {"ScatterElements", "where only the data tell the places: 16,777,216 pairs of a cell and a place"},
     {"ScatterND", "where only the data tell the places: 16,777,216 pairs of a point and a row"},
+    {"Split", "sizes that only the data tell: parts that are multiplied by matrices, activated and joined again"},
     {"TopK", "integers: at most 4,096 along the axis"},
 };
 

@@ -129,6 +129,10 @@ constexpr int64_t kMostCompared = 4096;
 /// Sides of images and windows, their steps and pads are no larger: products of two fit, and loops over one end.
 constexpr int64_t kMostWindow = int64_t(1) << 24;
 
+/// Imports a node that reads parts of emit/DataParts.h by its rule, if it is a function of single rows. Joins all parts
+/// of one cut.
+mlir::LogicalResult importOfParts(OpBinder &node, const RuleEntry &entry);
+
 // The families.
 void addMathRules(RuleTable &table);
 void addActivationRules(RuleTable &table);

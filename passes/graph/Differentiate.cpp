@@ -307,7 +307,8 @@ LogicalResult Differentiation::run() {
   findDependences();
   Value loss = end->getOperand(0);
   if (!active.contains(loss))
-    return function.emitOpError("must return a loss that depends on a trainable state");
+    return emitError(function.getLoc()) << "the loss depends on no parameter that trains: name one by --trainable, or "
+                                           "another loss by --loss-output or --loss";
   SmallVector<Operation *> forward;
   for (Operation &op : function.front().without_terminator())
     forward.push_back(&op);

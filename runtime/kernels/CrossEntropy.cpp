@@ -59,13 +59,13 @@ void crossEntropyMerge(int64_t rows, Vector<const float> rowmax, Vector<const fl
 }
 
 void crossEntropyLoss(int64_t rows, Vector<const float> gmax, Vector<const float> rowsum, Vector<const float> target,
-                      const Integers &labels, const IgnoredLabels &ignored, bool accumulate, Vector<float> lse,
+                      const Integers &labels, const IgnoredLabels &ignored, bool accumulate, const RowLogs &lse,
                       float &lossSum, float &count) {
   double sum = 0;
   int64_t counted = 0;
   for (int64_t i = 0; i < rows; ++i) {
     double logSum = static_cast<double>(gmax[i]) + std::log(static_cast<double>(rowsum[i]));
-    lse[i] = static_cast<float>(logSum);
+    lse.set(i, logSum);
     if (ignored.ignores(labels[i]))
       continue;
     sum += logSum - target[i];
@@ -83,42 +83,23 @@ static void storeHalves(const float *wide, int64_t count, uint16_t *halves, dtcc
     std::transform(wide, wide + count, halves, toF16);
 }
 
-/// Scales a row of probabilities to the sum 1. The logarithm of a row's sum is rounded to f32, from 16 on by more than
-/// 4e-7, which all probabilities of the row share.
-static void normalize(float *row, int64_t count) {
-  constexpr int64_t lanes = 16;
-  double part[lanes] = {};
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes)
-    for (int64_t lane = 0; lane < lanes; ++lane)
-      part[lane] += row[i + lane];
-  for (; i < count; ++i)
-    part[0] += row[i];
-  double sum = 0;
-  for (double each : part)
-    sum += each;
-  // A row without finite logits stays what it is.
-  if (!(sum > 0.5 && sum < 2))
-    return;
-  const auto factor = static_cast<float>(1 / sum);
-  for (i = 0; i < count; ++i)
-    row[i] *= factor;
-}
-
 void crossEntropyGrad(ThreadTeam &team, const VectorKernels &kernels, const ClassShard &shard, const float *logits,
-                      int64_t rowStride, const Integers &labels, Vector<const float> lse, const IgnoredLabels &ignored,
+                      int64_t rowStride, const Integers &labels, const RowLogs &lse, const IgnoredLabels &ignored,
                       void *dlogits, int64_t gradStride, dtcc_dtype type) {
   const int64_t valid = shard.valid();
-  constexpr float preciseBelow = 16;
   team.parallelFor(shard.rows, grainRows(shard), [&](int64_t begin, int64_t end) {
     std::vector<float> wide(type == DTCC_F32 ? 0 : static_cast<size_t>(shard.columns));
     for (int64_t i = begin; i < end; ++i) {
       float *grad = type == DTCC_F32 ? static_cast<float *>(dlogits) + i * gradStride : wide.data();
       int64_t label = labels[i], written = ignored.ignores(label) ? 0 : valid;
       if (written > 0) {
-        kernels.shiftedExponential(logits + i * rowStride, written, lse[i], grad);
-        if (std::abs(lse[i]) >= preciseBelow && valid == shard.classes)
-          normalize(grad, written);
+        // What f32 drops of the logarithm is a factor of the whole row.
+        const double log = lse.get(i);
+        const auto shift = static_cast<float>(log), factor = static_cast<float>(std::exp(shift - log));
+        kernels.shiftedExponential(logits + i * rowStride, written, shift, grad);
+        if (factor < 1 || factor > 1)
+          for (int64_t c = 0; c < written; ++c)
+            grad[c] *= factor;
         if (int64_t column = columnOf(shard, label); column >= 0)
           grad[column] -= 1;
       }

@@ -27,6 +27,23 @@ template <typename T> struct Vector {
   T &operator[](int64_t i) const { return data[i * stride]; }
 };
 
+/// The logarithm of the sum of exp(logit) of each row. f32 near 32 is 1e-6 off, by which factor all probabilities of
+/// the row would be off too: programs keep it in f64.
+struct RowLogs {
+  void *data = nullptr;
+  int64_t stride = 1;
+  bool wide = false; // f64 instead of f32
+  double get(int64_t i) const {
+    return wide ? static_cast<const double *>(data)[i * stride] : static_cast<const float *>(data)[i * stride];
+  }
+  void set(int64_t i, double value) const {
+    if (wide)
+      static_cast<double *>(data)[i * stride] = value;
+    else
+      static_cast<float *>(data)[i * stride] = static_cast<float>(value);
+  }
+};
+
 /// Logits of `rows` samples: columns are contiguous.
 struct ClassShard {
   int64_t rows = 0, columns = 0;
@@ -58,14 +75,13 @@ struct IgnoredLabels {
 /// lse = gmax + log(rowsum) of every row; lossSum (+)= sum of lse - target over the
 /// counted rows, summed in f64 in order; count (+)= their number.
 void crossEntropyLoss(int64_t rows, Vector<const float> gmax, Vector<const float> rowsum, Vector<const float> target,
-                      const Integers &labels, const IgnoredLabels &ignored, bool accumulate, Vector<float> lse,
+                      const Integers &labels, const IgnoredLabels &ignored, bool accumulate, const RowLogs &lse,
                       float &lossSum, float &count);
 
 /// dlogits = exp(logit - lse) - onehot(label); 0 in ignored rows and padding columns. `type`: of dlogits, f32 or a
-/// half, to which each is rounded; `dlogits` may be `logits` where it is f32. Where all classes are here and lse is
-/// large, the exponentials are scaled to the sum 1.
+/// half, to which each is rounded; `dlogits` may be `logits` where it is f32.
 void crossEntropyGrad(ThreadTeam &team, const VectorKernels &kernels, const ClassShard &shard, const float *logits,
-                      int64_t rowStride, const Integers &labels, Vector<const float> lse, const IgnoredLabels &ignored,
+                      int64_t rowStride, const Integers &labels, const RowLogs &lse, const IgnoredLabels &ignored,
                       void *dlogits, int64_t gradStride, dtcc_dtype type = DTCC_F32);
 
 } // namespace dtcc::rt

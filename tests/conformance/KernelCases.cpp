@@ -59,6 +59,8 @@ public:
   size_t content(dtcc_dtype type, std::vector<int64_t> sizes, const std::vector<float> &values) {
     if (type == DTCC_F32)
       return made.command.operand(type, std::move(sizes), values);
+    if (type == DTCC_F64)
+      return made.command.operand(type, std::move(sizes), std::vector<double>(values.begin(), values.end()));
     std::vector<uint16_t> halves;
     for (float value : values)
       halves.push_back(type == DTCC_BF16 ? toBF16(value) : toF16(value));
@@ -230,7 +232,7 @@ void addCrossEntropy(Cases &cases) {
         Maker g("cross entropy gradient " + text({type, columns, rank, inPlace}), DTCC_LIB_CE_GRAD, 2);
         size_t logits = g.floats(DTCC_F32, {rows, columns}, {}, rank, 4);
         labels(g);
-        g.content(DTCC_F32, {rows}, std::vector<float>(static_cast<size_t>(rows), 9.5f));
+        g.content(rank ? DTCC_F64 : DTCC_F32, {rows}, std::vector<float>(static_cast<size_t>(rows), 9.5f));
         size_t grad = g.output(type, std::vector<int64_t>{rows, columns}, {}, inPlace ? rank : 2);
         if (inPlace) {
           g.command().view(grad) = g.command().view(logits);

@@ -40,6 +40,8 @@ struct Affine {
   }
 };
 
+struct DataPart;
+
 /// Everything known of a value. Handles share it, so that an op is made once.
 struct TensorData {
   mlir::RankedTensorType type;
@@ -56,6 +58,8 @@ struct TensorData {
   int unsignedBits = 0;
   /// A mean: the value is sum / count.
   std::shared_ptr<TensorData> sum, count;
+  /// Set on a part whose size only the data tell (emit/DataParts.h).
+  std::shared_ptr<const DataPart> part;
 };
 
 /// Null when making it failed (the error is out).

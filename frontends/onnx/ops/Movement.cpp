@@ -9,6 +9,7 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/DataParts.h"
 #include "frontends/onnx/emit/Dimensions.h"
 
 using namespace mlir;
@@ -196,6 +197,14 @@ static LogicalResult splitRule(OpBinder &node) {
     return failure();
   int64_t size = shapeOf(x)[*axis], count = node.proto().output_size();
   SmallVector<int64_t> sizes;
+  if (Tensor told = node.opset() >= 13 ? node.input(1) : nullptr;
+      told && !isFloat(told) && !knownCells(told) && rankOf(told) == 1 && shapeOf(told)[0] == count) {
+    std::vector<Tensor> parts = splitByData(node.emit(), x, told, *axis);
+    for (auto [i, part] : llvm::enumerate(parts))
+      if (failed(node.result(i, part)))
+        return failure();
+    return failure(parts.empty());
+  }
   if (node.opset() >= 13 && node.has(1)) {
     FailureOr<SmallVector<int64_t>> given = node.constantIntegers(1);
     if (failed(given))

@@ -97,6 +97,18 @@ DTCC_DEVICE void makeVectors(const float *row, T *grad, int64_t first, Cell cell
   }
 }
 
+DTCC_DEVICE double logOf(const RowLogs &logs, int64_t i) {
+  return logs.wide ? static_cast<const double *>(logs.data)[i * logs.stride]
+                   : static_cast<double>(static_cast<const float *>(logs.data)[i * logs.stride]);
+}
+
+DTCC_DEVICE void store(const RowLogs &logs, int64_t i, double value) {
+  if (logs.wide)
+    static_cast<double *>(logs.data)[i * logs.stride] = value;
+  else
+    static_cast<float *>(logs.data)[i * logs.stride] = static_cast<float>(value);
+}
+
 DTCC_DEVICE bool ignores(const ClassRows &shape, int64_t label) {
   return shape.hasIgnore && label == shape.ignoreIndex;
 }
@@ -157,7 +169,7 @@ DTCC_KERNEL(cross_entropy_loss, CrossEntropyLoss, crossEntropyLossThreads) {
   double sum = 0, counted = 0;
   for (int64_t i = threadIndex(); i < p.shape.rows; i += crossEntropyLossThreads) {
     double lse = p.gmax[i] + logarithm(p.rowsum[i]);
-    p.lse[i] = static_cast<float>(lse);
+    store(p.lse, i, lse);
     if (ignores(p.shape, p.shape.labels[i]))
       continue;
     sum += lse - p.target[i];
@@ -178,9 +190,12 @@ template <typename T> static DTCC_DEVICE void gradient(const CrossEntropyGrad &p
     T *grad = static_cast<T *>(p.dlogits) + i * p.gradStride;
     const int64_t label = p.shape.labels[i], column = columnOf(p.shape, label);
     const int64_t valid = ignores(p.shape, label) ? 0 : p.shape.valid;
-    const float lse = p.lse[i];
+    // What f32 drops of the logarithm is a factor of the whole row.
+    const double log = logOf(p.lse, i);
+    const float lse = static_cast<float>(log);
+    const float factor = lse - lse == 0 ? exponential(static_cast<float>(lse - log)) : 1.0f;
     auto cell = [&](float logit, int64_t c) {
-      return c < valid ? exponential(logit - lse) - (c == column ? 1.0f : 0.0f) : 0.0f;
+      return c < valid ? exponential(logit - lse) * factor - (c == column ? 1.0f : 0.0f) : 0.0f;
     };
     const int64_t head = columnsToAligned(row, p.shape.columns);
     const bool alike = reinterpret_cast<uint64_t>(grad + head) % sizeof(Stored4<T>) == 0;

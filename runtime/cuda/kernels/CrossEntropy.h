@@ -24,6 +24,13 @@ struct ClassRows {
   int32_t hasIgnore;
 };
 
+/// The logarithm of the sum of exp(score) of each row, in f64 or f32.
+struct RowLogs {
+  void *data;
+  int64_t stride;
+  int32_t wide;
+};
+
 /// cross_entropy_stats: a block a row.
 struct CrossEntropyStats {
   ClassRows shape;
@@ -41,7 +48,8 @@ struct CrossEntropyMerge {
 /// cross_entropy_loss: one block.
 struct CrossEntropyLoss {
   ClassRows shape; // without columns
-  FloatVector gmax, rowsum, target, lse;
+  FloatVector gmax, rowsum, target;
+  RowLogs lse;
   float *lossSum, *count;
   int32_t accumulate;
 };
@@ -52,7 +60,7 @@ struct CrossEntropyGrad {
   const float *logits;
   void *dlogits;
   int64_t rowStride, gradStride;
-  FloatVector lse;
+  RowLogs lse;
 };
 
 } // namespace dtcc::rt::cuda

@@ -41,6 +41,21 @@ private:
   IntegerOperand labels;
 };
 
+/// Logarithms of the sums of rows, of either type.
+class LogOperand {
+public:
+  LogOperand() = default;
+  LogOperand(const CheckedOperands &operands, size_t index, int64_t size)
+      : index(index), wide(operands.operand(index).dtype == DTCC_F64),
+        stride(strideOf(operands.tensor(index, "lse", {size}, wide ? DTCC_F64 : DTCC_F32), 0)) {}
+  RowLogs at(const Call &call) const { return {call.buffers[index], stride, wide}; }
+
+private:
+  size_t index = 0;
+  bool wide = false;
+  int64_t stride = 1;
+};
+
 class StatsOp final : public CudaOp {
 public:
   StatsOp(const CheckedOperands &operands, Rank &, Launcher &launcher)
@@ -90,7 +105,7 @@ public:
     rows = operands.tensor(0, "gmax", {-1}).sizes[0];
     gmax = FloatOperand(operands, 0, "gmax", rows), rowsum = FloatOperand(operands, 1, "rowsum", rows);
     target = FloatOperand(operands, 2, "target", rows), labels = IntegerOperand(operands, 3, "labels", rows);
-    lse = FloatOperand(operands, 4, "lse", rows);
+    lse = LogOperand(operands, 4, rows);
     operands.scalar(5, "loss_sum");
     operands.scalar(6, "count");
     ignoreIndex = operands.integer(0), hasIgnore = operands.flag(1);
@@ -105,7 +120,8 @@ public:
 
 private:
   int64_t rows, ignoreIndex;
-  FloatOperand gmax, rowsum, target, lse;
+  FloatOperand gmax, rowsum, target;
+  LogOperand lse;
   IntegerOperand labels;
   bool hasIgnore;
   Accumulation accumulate;
@@ -116,7 +132,7 @@ class GradOp final : public CudaOp {
 public:
   GradOp(const CheckedOperands &operands, Rank &, Launcher &launcher)
       : shard((operands.expect(4, 4), operands), operands.communicator(0), operands.integer(1)),
-        lse(operands, 2, "lse", shard.rows), blocks(loopBlocks(shard.rows, launcher)) {
+        lse(operands, 2, shard.rows), blocks(loopBlocks(shard.rows, launcher)) {
     const dtcc_view &grad = operands.floats(3, "dlogits", {shard.rows, shard.columns});
     operands.expectContiguousRows(grad, "dlogits");
     kernel = Kernel(launcher, "CrossEntropy", (std::string("cross_entropy_grad_") + typeName(grad.dtype)).c_str());
@@ -133,7 +149,7 @@ public:
 
 private:
   Shard shard;
-  FloatOperand lse;
+  LogOperand lse;
   Kernel kernel;
   int64_t blocks, gradStride, ignoreIndex;
   bool hasIgnore;

@@ -24,6 +24,19 @@ struct Operand {
   Vector<const float> read(void *const *buffers) const { return {static_cast<const float *>(buffers[index]), stride}; }
 };
 
+/// Logarithms of the sums of rows, of either type.
+struct LogOperand {
+  size_t index = 0;
+  int64_t stride = 1;
+  bool wide = false;
+  LogOperand() = default;
+  LogOperand(const CheckedOperands &operands, size_t index, int64_t size)
+      : index(index), wide(operands.operand(index).dtype == DTCC_F64) {
+    stride = strideOf(operands.tensor(index, "lse", {size}, wide ? DTCC_F64 : DTCC_F32), 0);
+  }
+  RowLogs at(void *const *buffers) const { return {buffers[index], stride, wide}; }
+};
+
 Integers labelsOf(const dtcc_view &view) { return {nullptr, view.sizes[0], strideOf(view, 0), view.dtype == DTCC_I64}; }
 
 /// Logits and the coordinate of their columns.
@@ -92,7 +105,7 @@ public:
     rowsum = Operand(operands, 1, "rowsum", rows);
     target = Operand(operands, 2, "target", rows);
     labels = labelsOf(operands.integers(3, "labels", rows));
-    lse = Operand(operands, 4, "lse", rows);
+    lse = LogOperand(operands, 4, rows);
     operands.scalar(5, "loss_sum");
     operands.scalar(6, "count");
     ignored = {operands.flag(1), operands.integer(0)};
@@ -107,7 +120,8 @@ public:
 
 private:
   int64_t rows;
-  Operand gmax, rowsum, target, lse;
+  Operand gmax, rowsum, target;
+  LogOperand lse;
   Integers labels;
   IgnoredLabels ignored;
   Accumulation accumulate;
@@ -117,7 +131,7 @@ class GradOp final : public LibraryOp {
 public:
   explicit GradOp(const CheckedOperands &operands)
       : shard((operands.expect(4, 4), operands), operands.communicator(0), operands.integer(1)),
-        labels(labelsOf(operands.integers(1, "labels", shard.shape.rows))), lse(operands, 2, "lse", shard.shape.rows),
+        labels(labelsOf(operands.integers(1, "labels", shard.shape.rows))), lse(operands, 2, shard.shape.rows),
         ignored{operands.flag(3), operands.integer(2)} {
     const dtcc_view &grad = operands.floats(3, "dlogits", {shard.shape.rows, shard.shape.columns});
     operands.expectContiguousRows(grad, "dlogits");
@@ -126,13 +140,13 @@ public:
   void run(Rank &rank, void *const *buffers) override {
     labels.data = buffers[1];
     crossEntropyGrad(rank.team, vectorKernels(), shard.on(rank), static_cast<const float *>(buffers[0]),
-                     shard.rowStride, labels, lse.read(buffers), ignored, buffers[3], gradStride, type);
+                     shard.rowStride, labels, lse.at(buffers), ignored, buffers[3], gradStride, type);
   }
 
 private:
   Shard shard;
   Integers labels;
-  Operand lse;
+  LogOperand lse;
   IgnoredLabels ignored;
   int64_t gradStride;
   dtcc_dtype type;

@@ -12,7 +12,7 @@ func.func @loss(%x: tensor<f32>) -> tensor<f32> {
 
 // -----
 
-// expected-error @below {{must return a loss that depends on a trainable state}}
+// expected-error @below {{the loss depends on no parameter that trains: name one by --trainable}}
 func.func @loss(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
   return %x, %x : tensor<f32>, tensor<f32>
 }

@@ -114,7 +114,7 @@ TEST(CrossEntropy, RoundsGradientsToHalvesAsTheyAreStored) {
   for (size_t i = 0; i < logits.size(); ++i)
     logits[i] = static_cast<float>(i % 11) / 3 - 2;
   const std::vector<int64_t> labels = {5, -100, 36};
-  const std::vector<float> lse = {3.1f, 3.2f, 3.3f};
+  std::vector<float> lse = {3.1f, 3.2f, 3.3f};
   const Integers given{labels.data(), rows, 1, true};
   const ClassShard shard{rows, classes, 0, classes};
   crossEntropyGrad(team, vectorKernels(), shard, logits.data(), classes, given, {lse.data()}, {true, -100}, wide.data(),
@@ -142,35 +142,60 @@ TEST(CrossEntropy, MatchesItsDefinition) {
     });
 }
 
-/// A logarithm of a sum near 40 is rounded by up to 1.9e-6, and every probability of the row would be that far off.
-TEST(CrossEntropy, KeepsGradientsOfLargeLogitsPrecise) {
-  const int64_t rows = 4, classes = 53;
-  std::vector<float> logits(rows * classes);
-  for (size_t i = 0; i < logits.size(); ++i)
-    logits[i] = 40 - static_cast<float>(i * i % 31) / 5;
+/// A logarithm of a sum near 40 is rounded by up to 1.9e-6 in f32, and every probability of the row would be that far
+/// off, on any number of shards.
+void expectPrecise(const VectorKernels &kernels, int64_t shards) {
+  auto n = [](int64_t x) { return static_cast<size_t>(x); };
+  const int64_t rows = 4, classes = 53, columns = (classes + shards - 1) / shards;
+  std::vector<float> logits(n(rows * columns * shards), 1e30f), grad(logits.size());
+  std::vector<double> sums(n(rows), 0);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < classes; ++j) {
+      int64_t cell = i * classes + j;
+      float value = logits[n(i * columns * shards + j)] = 40 - static_cast<float>(cell * cell % 31) / 5;
+      sums[n(i)] += std::exp(double(value) - 40);
+    }
   const std::vector<int64_t> labels = {5, -100, 36, 0};
   const Integers given{labels.data(), rows, 1, true};
-  const ClassShard shard{rows, classes, 0, classes};
-  forEachInstructionSet([&](const VectorKernels &kernels) {
-    ThreadTeam team(2);
-    std::vector<float> rowmax(rows), rowsum(rows), target(rows), lse(rows), grad(logits.size());
-    float loss = 0, count = 0;
-    crossEntropyStats(team, kernels, shard, logits.data(), classes, given, {rowmax.data()}, {rowsum.data()},
-                      {target.data()});
-    crossEntropyLoss(rows, {rowmax.data()}, {rowsum.data()}, {target.data()}, given, {true, -100}, false, {lse.data()},
-                     loss, count);
-    crossEntropyGrad(team, kernels, shard, logits.data(), classes, given, {lse.data()}, {true, -100}, grad.data(),
-                     classes);
-    for (size_t i = 0; i < labels.size(); ++i) {
-      double sum = 0;
-      for (size_t j = 0; j < classes; ++j)
-        sum += std::exp(double(logits[i * classes + j]) - 40);
-      for (size_t j = 0; j < classes; ++j) {
-        double share = std::exp(double(logits[i * classes + j]) - 40) / sum, hit = int64_t(j) == labels[i];
-        double want = labels[i] == -100 ? 0 : share - hit;
-        EXPECT_NEAR(grad[i * classes + j], want, 3e-7 * share + 6e-8 * hit) << i << ' ' << j;
-      }
+  ThreadTeam team(2);
+  std::vector<std::vector<float>> maxes, parts;
+  std::vector<float> top(n(rows), -std::numeric_limits<float>::infinity()), sum(n(rows), 0), target(n(rows), 0);
+  auto shardOf = [&](int64_t shard) { return ClassShard{rows, columns, shard * columns, classes}; };
+  for (int64_t shard = 0; shard < shards; ++shard) {
+    std::vector<float> rowmax(n(rows)), rowsum(n(rows)), here(n(rows));
+    crossEntropyStats(team, kernels, shardOf(shard), logits.data() + shard * columns, columns * shards, given,
+                      {rowmax.data()}, {rowsum.data()}, {here.data()});
+    for (int64_t i = 0; i < rows; ++i) {
+      top[n(i)] = std::max(top[n(i)], rowmax[n(i)]);
+      target[n(i)] += here[n(i)];
     }
+    maxes.push_back(rowmax);
+    parts.push_back(rowsum);
+  }
+  for (int64_t shard = 0; shard < shards; ++shard) {
+    crossEntropyMerge(rows, {maxes[n(shard)].data()}, {top.data()}, {parts[n(shard)].data()});
+    for (int64_t i = 0; i < rows; ++i)
+      sum[n(i)] += parts[n(shard)][n(i)];
+  }
+  std::vector<double> lse(n(rows));
+  const RowLogs logs{lse.data(), 1, /*wide=*/true};
+  float loss = 0, count = 0;
+  crossEntropyLoss(rows, {top.data()}, {sum.data()}, {target.data()}, given, {true, -100}, false, logs, loss, count);
+  for (int64_t shard = 0; shard < shards; ++shard)
+    crossEntropyGrad(team, kernels, shardOf(shard), logits.data() + shard * columns, columns * shards, given, logs,
+                     {true, -100}, grad.data() + shard * columns, columns * shards);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < classes; ++j) {
+      double share = std::exp(double(logits[n(i * columns * shards + j)]) - 40) / sums[n(i)], hit = j == labels[n(i)];
+      double want = labels[n(i)] == -100 ? 0 : share - hit;
+      EXPECT_NEAR(grad[n(i * columns * shards + j)], want, 3e-7 * share + 6e-8 * hit) << i << ' ' << j;
+    }
+}
+
+TEST(CrossEntropy, KeepsGradientsOfLargeLogitsPrecise) {
+  forEachInstructionSet([&](const VectorKernels &kernels) {
+    for (int64_t shards : {1, 2, 3})
+      expectPrecise(kernels, shards);
   });
 }
 

@@ -165,8 +165,9 @@ def check(path, module, example_inputs, loss=None, tolerance=1e-3):
         twin = copy.deepcopy(module)  # running statistics move in training mode: not the user's
         if not train:
             twin.eval()
-        with torch.no_grad(), training(twin, None if train else False):
-            expected = with_loss(twin, list(inputs), loss)[0](**inputs).numpy()
+        # Gradients are wanted, as in the user's loop: hooks are registered on tensors that have them.
+        with training(twin, None if train else False):
+            expected = with_loss(twin, list(inputs), loss)[0](**inputs).detach().numpy()
         got = run(model, inputs, reference=True) if train else run(inference_form(model), inputs)
         return float(np.max(np.abs(got - expected)) / max(np.max(np.abs(expected)), 1e-30))
 

@@ -94,6 +94,19 @@ refused("early", model([node("Abs", ["x"], ["a"]), node("Add", ["a", "x"], ["y"]
         "unsupported nodes (1): ai.onnx.Add version 6 ('add'); operator sets before 7 are read where their operators "
         "mean the same as in that set: convert the file by onnx.version_converter.convert_version(model, 13)")
 refused("operands", model([node("Add", ["x"], ["y"])]), "must have at least 2 operands")
+sized = [value("x", [4, 3]), value("n", [2], TensorProto.INT64)]
+halves = node("Split", ["x", "n"], ["a", "b"], axis=0)
+for name, behind in (("part-summed", [node("ReduceSum", ["a"], ["y"], keepdims=0)]),
+                     ("parts-swapped", [node("Concat", ["b", "a"], ["y"], axis=0)]),
+                     ("parts-of-two-places", [node("Add", ["a", "b"], ["y"])]),
+                     ("part-by-rows", [node("Add", ["a", "x"], ["y"])]),
+                     ("part-on-the-right", [node("MatMul", ["w", "a"], ["y"])])):
+    refused(name, model([halves, *behind], [helper.make_tensor("w", TensorProto.FLOAT, [2, 4], [1.0] * 8)], sized),
+            f"({behind[0].op_type}): cannot read a part of a Split whose size only the data tell: such parts may be multiplied")
+refused("part-returned", model([halves, node("Relu", ["a"], ["y"])], [], sized),
+        "'y' must not be a part of a Split whose size only the data tell: join the parts before")
+refused("part-as-logits", model([halves, node("Relu", ["a"], ["r"]), node("Concat", ["a", "b"], ["y"], axis=0)], [], sized),
+        "'r' must not be a part of a Split", "--loss=cross_entropy:logits=r,labels=l")
 recursion = model([node("F", ["x"], ["y"], domain="f")])
 recursion.opset_import.append(helper.make_opsetid("f", 1))
 recursion.functions.append(helper.make_function("f", "F", ["a"], ["b"], [node("F", ["a"], ["b"], domain="f")],
