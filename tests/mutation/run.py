@@ -157,7 +157,7 @@ MUTATIONS = [
              "(layout.padded.empty() ? type.getShape()[0] : layout.padded[0]) / mesh.product(axes)",
              "mesh.product(Axes()) * (layout.padded.empty() ? type.getShape()[0] : layout.padded[0])",
              Test(("dtcc-opt",), "lit-22 -q tests/passes/spmd --filter dispatch")),
-    Mutation("experts: room for the rows of a rank alone", "planner/model/LayBlocks.cpp",
+    Mutation("experts: room for the rows of a rank alone", "planner/model/BlockPricesBuilder.cpp",
              "SharedBy::Batch ? SharedBy::Group : extent.shared", "SharedBy::Batch ? SharedBy::Batch : extent.shared",
              Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/compiler --filter expert-rows")),
     Mutation("experts: those of all ranks are converted", "planner/placement/PlaceExperts.cpp",

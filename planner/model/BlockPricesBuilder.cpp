@@ -1,4 +1,4 @@
-//===- LayBlocks.cpp - The layouts of placed blocks, and what is added up of them
+//===- BlockPricesBuilder.cpp - The layouts of placed blocks, and what is added up of them
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
