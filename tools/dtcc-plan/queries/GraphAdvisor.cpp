@@ -14,7 +14,7 @@
 using namespace dtcc;
 using llvm::StringRef;
 
-/// Plans among which the best, or that which needs least, is looked for.
+/// Numbers of plans among which the best one, or the one that needs least memory, is looked for.
 static constexpr size_t kKept = 20, kNearest = 1000;
 
 /// `bind` with another batch; nothing if it names none.
