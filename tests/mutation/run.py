@@ -260,7 +260,7 @@ MUTATIONS = [
     Mutation("resize: smaller images without aliases are as large ones", "frontends/onnx/ops/Resize.cpp",
              "antialias ? std::min(scale, 1.0) : 1", "1", IMPORT),
     Mutation("transposed convolution: kernels are not turned", "frontends/onnx/ops/ConvTranspose.cpp",
-             "kernel = emit.reversed(kernel, d + 2);", "(void)kernel;", IMPORT),
+             "kernel = reversed(emit, kernel, d + 2);", "(void)kernel;", IMPORT),
     Mutation("windows: pads count as cells", "frontends/onnx/ops/Window.cpp", "before(pads ? -low[d] : 0)",
              "before(-low[d])", IMPORT),
     Mutation("choice: a value is sent as its last reader wants it", "planner/problem/ChoiceProblem.cpp",
