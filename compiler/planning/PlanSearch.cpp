@@ -273,7 +273,7 @@ LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
     return spmd::refuseBatch(step, batch, dp, ep, microbatches);
   // Find the options without which there is a plan.
   std::string all, one;
-  for (const plan::ParallelismRequest::Held &part : held.held()) {
+  for (const plan::ParallelismRequest::FixedPart &part : held.fixedParts()) {
     if (!part.decidesShapes)
       continue;
     all += " " + part.option;
@@ -364,7 +364,7 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
   // Plans count their communicators.
   report.memoryBytes = machine.isCpu() ? machine.memoryBytes() : cost::usableBytes(machine.memoryBytes());
   readBatch(step, report);
-  for (const plan::ParallelismRequest::Held &part : held.held())
+  for (const plan::ParallelismRequest::FixedPart &part : held.fixedParts())
     report.given.push_back(part.option);
   if (held.annotated)
     report.given.push_back("annotations of the model");

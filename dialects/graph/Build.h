@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For gradients and rewrites, where formulas should read as formulas.
+// Gradients and rewrites use these names, so that a formula in code reads as a formula.
 //
 //===----------------------------------------------------------------------===//
 

@@ -186,33 +186,6 @@ LogicalResult recompute(func::FuncOp step, const plan::Plan &plan) {
   return success();
 }
 
-double peakBytes(func::FuncOp step, llvm::function_ref<double(Value)> bytesOf) {
-  llvm::DenseMap<Value, Operation *> ends;
-  // Backwards: the first reader seen is the last; a barrier's readers read what is kept.
-  for (Operation &op : llvm::reverse(step.front())) {
-    for (Value operand : op.getOperands()) {
-      Operation *end = isa<BarrierOp>(op) ? ends.lookup(op.getResult(0)) : &op;
-      Operation *&last = ends[operand];
-      if (!last || (end && last->isBeforeInBlock(end)))
-        last = end ? end : &op;
-    }
-  }
-  double live = 0, peak = 0;
-  llvm::DenseMap<Operation *, double> freed;
-  for (Operation &op : step.front()) {
-    if (!isa<ReadOp, ConstantOp, BarrierOp>(op))
-      for (Value result : op.getResults()) {
-        double bytes = bytesOf(result);
-        live += bytes;
-        Operation *end = ends.lookup(result);
-        freed[end ? end : &op] += bytes;
-      }
-    peak = std::max(peak, live);
-    live -= freed.lookup(&op);
-  }
-  return peak;
-}
-
 namespace {
 struct RecomputePass : impl::GraphRecomputeBase<RecomputePass> {
   using GraphRecomputeBase::GraphRecomputeBase;

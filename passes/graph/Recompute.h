@@ -55,10 +55,6 @@ void applyRecompute(mlir::func::FuncOp step, const RecomputeDecision &decision);
 /// Decides and rewrites by `plan`. Fails, with a message, if the plan names ops that cannot be recomputed.
 mlir::LogicalResult recompute(mlir::func::FuncOp step, const plan::Plan &plan);
 
-/// The largest sum of bytes of results of the step's ops that are needed at one time, in
-/// program order; reads of states count nothing.
-double peakBytes(mlir::func::FuncOp step, llvm::function_ref<double(mlir::Value)> bytesOf);
-
 } // namespace dtcc::graph
 
 #endif // DTCC_PASSES_GRAPH_RECOMPUTE_H

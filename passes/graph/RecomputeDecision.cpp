@@ -119,7 +119,7 @@ static std::vector<Stretch> findStretches(func::FuncOp step, const llvm::DenseSe
       continue;
     Stretch &stretch = stretches.back();
     Value waist = *live.begin();
-    // To keep more than is let go makes no sense: a classifier or a last norm is no segment.
+    // A segment must free at least twice the bytes that it keeps, so a classifier or a last norm is none.
     if (stretch.bytes < 2 * bytesOf(waist))
       continue;
     llvm::erase(stretch.inner, waist);

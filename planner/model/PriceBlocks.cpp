@@ -317,32 +317,32 @@ void BlockPrices::Evaluation::addLogits(BlockCost &block, const Logits &logits) 
 /// Values that live for a while, over the step in its order, and what waits.
 void BlockPrices::Evaluation::addMemory() {
   std::vector<double> bytes;
-  auto hold = [&](const Held &held) {
-    BlockCost &block = blocks[held.type];
+  auto addSaved = [&](const StoredValue &stored) {
+    BlockCost &block = blocks[stored.type];
     for (size_t mode = 0; mode < kRecomputeModes; ++mode)
-      for (auto [values, sum] : {std::pair(&held.waiting, &block.heldBytes),
-                                 {&held.ofWeights, &block.weightBytes},
-                                 {&held.left, &block.leftBytes}})
+      for (auto [values, sum] : {std::pair(&stored.waiting, &block.heldBytes),
+                                 {&stored.ofWeights, &block.weightBytes},
+                                 {&stored.left, &block.leftBytes}})
         for (const Bytes &each : (*values)[mode])
           (*sum)[mode] += bytesOf(each);
   };
-  for (const Held &held : prices.parameters) {
-    BlockCost &block = blocks[held.type];
-    for (const Bytes &each : held.brought)
+  for (const StoredValue &stored : prices.parameters) {
+    BlockCost &block = blocks[stored.type];
+    for (const Bytes &each : stored.brought)
       block.broughtBytes += bytesOf(each);
     for (size_t mode = 0; mode < kRecomputeModes; ++mode)
-      for (const Bytes &each : held.waiting[mode])
+      for (const Bytes &each : stored.waiting[mode])
         block.broughtHeldBytes[mode] += bytesOf(each);
   }
-  for (const Held &held : prices.values) {
-    bytes.push_back(bytesOf(held.bytes));
-    if (held.type == kNoBlock)
+  for (const StoredValue &stored : prices.values) {
+    bytes.push_back(bytesOf(stored.bytes));
+    if (stored.type == kNoBlock)
       continue;
-    if (held.once)
-      blocks[held.type].onceBytes += bytes.back();
-    hold(held);
-    if (held.logits)
-      addLogits(blocks[held.type], *held.logits);
+    if (stored.once)
+      blocks[stored.type].onceBytes += bytes.back();
+    addSaved(stored);
+    if (stored.logits)
+      addLogits(blocks[stored.type], *stored.logits);
   }
   // Values that are not computed again are kept, whatever the mode.
   for (BlockCost &block : blocks)

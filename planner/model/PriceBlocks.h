@@ -159,7 +159,7 @@ private:
   };
   static constexpr uint32_t kNoBlock = ~0u;
   /// A value that has memory.
-  struct Held {
+  struct StoredValue {
     /// The type of its block, or kNoBlock.
     uint32_t type;
     Bytes bytes;
@@ -185,7 +185,7 @@ private:
   std::vector<Copies> copies;
   std::vector<ExpertRows> rows;
   /// Parameters in resharded layouts, and values in the order of the table, including those of no block.
-  std::vector<Held> parameters, values;
+  std::vector<StoredValue> parameters, values;
   /// For each block, the bytes that a stage which begins with the block receives.
   std::vector<std::pair<uint32_t, std::vector<Bytes>>> entering;
 };

@@ -21,8 +21,8 @@ void ParallelismRequest::hold(const Parallelism &parallelism) {
     offload = Offload{/*optimizer=*/true, /*activations=*/false};
 }
 
-std::vector<ParallelismRequest::Held> ParallelismRequest::held() const {
-  std::vector<Held> parts;
+std::vector<ParallelismRequest::FixedPart> ParallelismRequest::fixedParts() const {
+  std::vector<FixedPart> parts;
   auto add = [&](const char *name, const std::string &value, bool decidesShapes,
                  void (*leaveOut)(ParallelismRequest &)) {
     if (!value.empty())

@@ -32,15 +32,15 @@ struct ParallelismRequest {
   /// Holds every part of `parallelism` but what its blocks choose. An offload that is held already stays.
   void hold(const Parallelism &parallelism);
 
-  /// A part that is held, as its option is written: "--zero=1".
-  struct Held {
+  /// A part that the request fixes, as its option is written: "--zero=1".
+  struct FixedPart {
     std::string option;
     /// Whether the part decides which shapes there are.
     bool decidesShapes = true;
     /// Leaves the part out; null for the mesh, without which the other parts mean nothing.
     void (*leaveOut)(ParallelismRequest &) = nullptr;
   };
-  std::vector<Held> held() const;
+  std::vector<FixedPart> fixedParts() const;
 };
 
 } // namespace dtcc::plan

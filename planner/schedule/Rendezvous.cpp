@@ -12,43 +12,44 @@ namespace dtcc::plan {
 
 static std::string stageName(int64_t stage) { return "stage " + std::to_string(stage); }
 
-std::string Meeting::str() const {
+std::string StageExchange::str() const {
   if (kind == Collective)
     return "for the others of group " + channel;
   return (kind == Send ? "to send to " : "for a message of ") + stageName(peer) + " on channel " + channel;
 }
 
 std::vector<int64_t> Rendezvous::ready(int64_t stage, std::string &wrong) {
-  const Meeting &meeting = *waiting[stage];
-  Link link = linkOf(stage, meeting);
-  switch (meeting.kind) {
-  case Meeting::Send: {
+  const StageExchange &exchange = *waiting[stage];
+  Link link = linkOf(stage, exchange);
+  switch (exchange.kind) {
+  case StageExchange::Send: {
     std::deque<std::string> &sent = messages[link];
     if (sent.size() >= std::max<size_t>(1, room[link]))
       return {};
-    sent.push_back(meeting.what);
+    sent.push_back(exchange.what);
     return {stage};
   }
-  case Meeting::Receive: {
+  case StageExchange::Receive: {
     std::deque<std::string> &sent = messages[link];
     if (sent.empty())
       return {};
-    if (sent.front() != meeting.what)
-      wrong = stageName(stage) + " receives " + meeting.what + " " + meeting.where + ", but " +
-              stageName(meeting.peer) + " sends " + sent.front() + " on channel " + meeting.channel;
+    if (sent.front() != exchange.what)
+      wrong = stageName(stage) + " receives " + exchange.what + " " + exchange.where + ", but " +
+              stageName(exchange.peer) + " sends " + sent.front() + " on channel " + exchange.channel;
     sent.pop_front();
     return {stage};
   }
-  case Meeting::Collective:
-    for (int64_t member : meeting.members) {
-      const std::optional<Meeting> &other = waiting[member];
-      if (!other || other->kind != Meeting::Collective || other->channel != meeting.channel)
+  case StageExchange::Collective:
+    for (int64_t member : exchange.members) {
+      const std::optional<StageExchange> &other = waiting[member];
+      if (!other || other->kind != StageExchange::Collective || other->channel != exchange.channel)
         return {};
-      if (other->what != meeting.what || other->members != meeting.members)
-        wrong = "members of group " + meeting.channel + " issue different collectives: " + stageName(stage) + " " +
-                meeting.what + " " + meeting.where + ", " + stageName(member) + " " + other->what + " " + other->where;
+      if (other->what != exchange.what || other->members != exchange.members)
+        wrong = "members of group " + exchange.channel + " issue different collectives: " + stageName(stage) + " " +
+                exchange.what + " " + exchange.where + ", " + stageName(member) + " " + other->what + " " +
+                other->where;
     }
-    return meeting.members;
+    return exchange.members;
   }
   return {};
 }
@@ -69,13 +70,14 @@ std::string Rendezvous::describeEnd() const {
   return "";
 }
 
-llvm::FailureOr<std::string> Rendezvous::run(llvm::function_ref<llvm::FailureOr<std::optional<Meeting>>(int64_t)> next,
-                                             llvm::function_ref<void(llvm::ArrayRef<int64_t>)> pass) {
+llvm::FailureOr<std::string>
+Rendezvous::run(llvm::function_ref<llvm::FailureOr<std::optional<StageExchange>>(int64_t)> next,
+                llvm::function_ref<void(llvm::ArrayRef<int64_t>)> pass) {
   auto advance = [&](int64_t stage) {
-    llvm::FailureOr<std::optional<Meeting>> meeting = next(stage);
-    if (llvm::failed(meeting))
+    llvm::FailureOr<std::optional<StageExchange>> exchange = next(stage);
+    if (llvm::failed(exchange))
       return llvm::failure();
-    waiting[stage] = std::move(*meeting);
+    waiting[stage] = std::move(*exchange);
     return llvm::success();
   };
   int64_t stages = waiting.size();

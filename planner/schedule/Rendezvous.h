@@ -28,8 +28,8 @@
 
 namespace dtcc::plan {
 
-/// The next command of a stage that concerns other stages.
-struct Meeting {
+/// A command by which a stage exchanges something with other stages.
+struct StageExchange {
   enum Kind { Send, Receive, Collective } kind = Send;
   /// The other stage of a message.
   int64_t peer = 0;
@@ -54,26 +54,27 @@ public:
 
   /// Before the run: as many more messages of the channel of `send`, by stage `from`, may be on their way as it
   /// has room for (as Communicator::reserveSend of the runtime). A send waits while all are.
-  void reserve(int64_t from, const Meeting &send) { room[linkOf(from, send)] += send.room; }
+  void reserve(int64_t from, const StageExchange &send) { room[linkOf(from, send)] += send.room; }
 
-  /// Runs all stages. `next` runs a stage to its next meeting, nothing at its end. `pass` is called when
+  /// Runs all stages. `next` runs a stage to its next exchange, nothing at its end. `pass` is called when
   /// one takes place, with the stages for which it does. Fails if `next` does; gives what is wrong,
   /// empty if all end and every message is received.
-  llvm::FailureOr<std::string> run(llvm::function_ref<llvm::FailureOr<std::optional<Meeting>>(int64_t stage)> next,
-                                   llvm::function_ref<void(llvm::ArrayRef<int64_t> stages)> pass);
+  llvm::FailureOr<std::string>
+  run(llvm::function_ref<llvm::FailureOr<std::optional<StageExchange>>(int64_t stage)> next,
+      llvm::function_ref<void(llvm::ArrayRef<int64_t> stages)> pass);
 
 private:
   /// From, to, channel.
   using Link = std::tuple<int64_t, int64_t, std::string>;
-  static Link linkOf(int64_t stage, const Meeting &meeting) {
-    return meeting.kind == Meeting::Send ? Link{stage, meeting.peer, meeting.channel}
-                                         : Link{meeting.peer, stage, meeting.channel};
+  static Link linkOf(int64_t stage, const StageExchange &exchange) {
+    return exchange.kind == StageExchange::Send ? Link{stage, exchange.peer, exchange.channel}
+                                                : Link{exchange.peer, stage, exchange.channel};
   }
-  /// The stages for which the meeting of `stage` takes place now; empty if it waits, or something is wrong.
+  /// The stages for which the exchange of `stage` takes place now; empty if it waits, or something is wrong.
   std::vector<int64_t> ready(int64_t stage, std::string &wrong);
   std::string describeEnd() const;
 
-  std::vector<std::optional<Meeting>> waiting;
+  std::vector<std::optional<StageExchange>> waiting;
   std::map<Link, size_t> room;
   /// Messages under way.
   std::map<Link, std::deque<std::string>> messages;

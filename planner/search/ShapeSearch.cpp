@@ -161,7 +161,7 @@ private:
     size_t shape;
     /// Whether the bound is the closer one.
     bool isClose;
-    /// Of shapes with equal bounds the first in the space comes first.
+    /// Shapes with equal bounds stay in the order of the space.
     bool operator>(const Bounded &other) const { return std::tie(bound, shape) > std::tie(other.bound, other.shape); }
   };
   /// A solved shape: its best plan in the model of the search, and the plans that were priced by the finer model.

@@ -90,8 +90,7 @@ public:
   virtual bool prepare(std::vector<Parallelism> &shapes) { return false; }
   /// No plan of this shape takes less. Infinity: none fits.
   virtual double bound(const Parallelism &shape) = 0;
-  /// The same nearer to the truth, for more work: it is asked for shapes whose bound leaves them open. Default: the
-  /// bound.
+  /// A closer bound, for more work: it is asked for shapes whose bound leaves them open. Default: the bound.
   virtual double closerBound(const Parallelism &shape) { return bound(shape); }
   /// The blocks at the times and bytes that they have in this shape.
   virtual StageProblem problem(const Parallelism &shape) = 0;

@@ -131,7 +131,7 @@ private:
   LogicalResult hold(size_t number, Value value, StringRef name, ArrayRef<int64_t> saved) {
     const Pin &pin = pins.pins[number];
     ArrayRef<int64_t> shape = cast<ShapedType>(value.getType()).getShape();
-    Held entry{number, name.str(), {}};
+    PinnedValue entry{number, name.str(), {}};
     if (pin.dims.size() == shape.size()) {
       llvm::append_range(entry.entries, llvm::seq<int64_t>(0, shape.size()));
     } else {

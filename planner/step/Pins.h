@@ -66,7 +66,7 @@ public:
 
 private:
   class Resolver;
-  struct Held {
+  struct PinnedValue {
     size_t pin = 0;
     std::string name;
     /// For each dimension of the value the entry of the pin that it belongs to. A parameter may be pinned by the
@@ -74,7 +74,7 @@ private:
     llvm::SmallVector<int64_t> entries;
   };
   std::vector<Pin> pins;
-  llvm::MapVector<mlir::Value, Held> held;
+  llvm::MapVector<mlir::Value, PinnedValue> held;
 };
 
 } // namespace dtcc::spmd

@@ -16,12 +16,12 @@ using namespace mlir;
 namespace dtcc::spmd {
 
 StepBlocks::StepBlocks(func::FuncOp step, size_t most, const Pins &pins, const GivenPlacement *given) : function(step) {
-  Held held{pins, given};
+  Constraints constraints{pins, given};
   for (StepPiece &piece : findPieces(step))
     row.push_back({piece.origin, 0, std::move(piece.entering)});
   collect();
-  classify(held);
-  joinPairs(most, held);
+  classify(constraints);
+  joinPairs(most, constraints);
   for (Operation &op : step.front())
     if (representative(&op) == &op)
       unique.push_back(&op);
@@ -137,7 +137,7 @@ void StepBlocks::collect() {
 
 /// All that makes two blocks alike: ops and their attributes, but for their numbers and the names of states, and
 /// which of their results they read. What comes from other blocks counts by its type.
-std::string StepBlocks::signatureOf(uint32_t block, const Held &held) const {
+std::string StepBlocks::signatureOf(uint32_t block, const Constraints &constraints) const {
   std::string text;
   llvm::raw_string_ostream out(text);
   int64_t begin = row[block].origin;
@@ -164,25 +164,25 @@ std::string StepBlocks::signatureOf(uint32_t block, const Held &held) const {
       if (producer && isa<FactorOpInterface>(producer) && graph::getPhase(producer) == graph::Phase::Forward)
         out << producer->getName().getAsOpaquePointer();
     }
-    if (held.given)
-      out << held.given->signatureOf(op);
+    if (constraints.given)
+      out << constraints.given->signatureOf(op);
     for (Value result : op->getResults()) {
       out << " ->" << result.getType().getAsOpaquePointer();
       bool updates = llvm::any_of(result.getUsers(), [](Operation *user) { return isa<graph::UpdateOp>(user); });
-      out << updates << held.pins.signatureOf(result);
+      out << updates << constraints.pins.signatureOf(result);
     }
     out << '\n';
   }
   return text;
 }
 
-void StepBlocks::classify(const Held &held) {
+void StepBlocks::classify(const Constraints &constraints) {
   std::map<std::string, uint32_t> known;
   firsts.clear();
   counts.clear();
   members.clear();
   for (uint32_t block = 0; block < row.size(); ++block) {
-    auto [at, isNew] = known.try_emplace(signatureOf(block, held), uint32_t(firsts.size()));
+    auto [at, isNew] = known.try_emplace(signatureOf(block, constraints), uint32_t(firsts.size()));
     if (isNew) {
       firsts.push_back(block);
       counts.push_back(0);
@@ -195,7 +195,7 @@ void StepBlocks::classify(const Held &held) {
 }
 
 /// Attention and feed-forward part become a layer: a long row of few types is searched sooner.
-void StepBlocks::joinPairs(size_t most, const Held &held) {
+void StepBlocks::joinPairs(size_t most, const Constraints &constraints) {
   while (row.size() > most) {
     std::map<std::pair<uint32_t, uint32_t>, size_t> pairs;
     std::pair<uint32_t, uint32_t> best{};
@@ -215,7 +215,7 @@ void StepBlocks::joinPairs(size_t most, const Held &held) {
     }
     row = std::move(joined);
     collect();
-    classify(held);
+    classify(constraints);
   }
 }
 

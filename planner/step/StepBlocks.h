@@ -69,13 +69,13 @@ private:
   void collect();
   void findFlows();
   /// Constraints that make blocks with equal ops different.
-  struct Held {
+  struct Constraints {
     const Pins &pins;
     const GivenPlacement *given;
   };
-  std::string signatureOf(uint32_t block, const Held &held) const;
-  void joinPairs(size_t most, const Held &held);
-  void classify(const Held &held);
+  std::string signatureOf(uint32_t block, const Constraints &constraints) const;
+  void joinPairs(size_t most, const Constraints &constraints);
+  void classify(const Constraints &constraints);
 
   mlir::func::FuncOp function;
   std::vector<Block> row;

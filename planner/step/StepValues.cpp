@@ -135,19 +135,19 @@ void StepValues::findModes(const StepBlocks &blocks) {
         continue;
       llvm::SmallVector<Operation *> same = blocks.alike(op);
       for (size_t mode = 0; mode < kRecomputeModes; ++mode) {
-        Held held;
+        SavedActivation saved;
         for (Operation *each : same) {
           Value like = each->getResult(cast<OpResult>(value).getResultNumber());
           if (gone(plan::Recompute(mode)).contains(like))
-            held.again = like;
+            saved.again = like;
           if (!waits(like, plan::Recompute(mode)))
             continue;
-          held.share += 1 / double(same.size());
-          held.value = rootOf(like);
+          saved.share += 1 / double(same.size());
+          saved.value = rootOf(like);
         }
-        if (held.value)
-          if (Held &known = waiting[mode][root]; held.share > known.share)
-            known = held;
+        if (saved.value)
+          if (SavedActivation &known = waiting[mode][root]; saved.share > known.share)
+            known = saved;
       }
     }
   }

@@ -37,13 +37,15 @@ public:
   const Values &gone(plan::Recompute mode) const { return recomputed[size_t(mode)]; }
   /// A saved activation of a representative block. `share` is the fraction of the repeated blocks that keep it for the
   /// backward pass (full recomputation keeps it in one of several layers), and `value` is one that is kept.
-  struct Held {
+  struct SavedActivation {
     mlir::Value value;
     double share = 0;
     /// A value of the repeated blocks that is recomputed, if there is one.
     mlir::Value again;
   };
-  const llvm::DenseMap<mlir::Value, Held> &held(plan::Recompute mode) const { return waiting[size_t(mode)]; }
+  const llvm::DenseMap<mlir::Value, SavedActivation> &saved(plan::Recompute mode) const {
+    return waiting[size_t(mode)];
+  }
   /// Forward values that no input reaches: made once a step, and kept.
   const Values &constants() const { return once; }
   /// Logits and their gradients: worked on in chunks where forward and backward pass are one phase.
@@ -66,7 +68,7 @@ private:
 
   llvm::StringMap<int64_t> copies;
   std::array<Values, kRecomputeModes> worked, recomputed;
-  std::array<llvm::DenseMap<mlir::Value, Held>, kRecomputeModes> waiting;
+  std::array<llvm::DenseMap<mlir::Value, SavedActivation>, kRecomputeModes> waiting;
   Values once, classes, free;
 };
 

@@ -22,8 +22,8 @@ namespace dtcc::gpu_workspace {
 /// The arena of a program that is nothing else.
 inline constexpr const char *arenaName = "operations";
 
-/// The arena of messages on their way between stages: for each communicator and member that is sent to, a piece of its
-/// largest message for each that may be under way.
+/// The arena of messages on their way between stages. For each communicator and receiver it holds as many pieces as
+/// messages may be under way, each of the size of the largest message.
 inline constexpr const char *messagesName = "messages";
 
 /// A product by cublasLt: its algorithms are chosen among those that need no more.

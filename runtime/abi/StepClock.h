@@ -104,7 +104,7 @@ private:
   std::map<std::tuple<uint32_t, size_t, size_t>, Channel> channels; /* by communicator, from, to */
 };
 
-/// Messages go along the axis of the stages: the number of the member that a message goes to, or comes from.
+/// The stage that a message goes to or comes from. Messages go along the axis of the stages.
 inline size_t StepClock::peerStage(const dtcc_command &row) const {
   auto peer = static_cast<uint64_t>(tables.attributes[row.first_attribute]);
   uint64_t members = tables.communicators[row.communicator].members;

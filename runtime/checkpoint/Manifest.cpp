@@ -128,7 +128,7 @@ SavedState readState(const Reader &reader, const Json &value, const Mesh &mesh, 
   return state;
 }
 
-/// Where the digits of a manifest's own checksum stand, its last field; or npos.
+/// Finds the digits of a manifest's own checksum, its last field; npos if there are none.
 size_t checksumPlace(std::string_view text) {
   constexpr std::string_view field = "\"checksum\": \"";
   size_t at = text.rfind(field);

@@ -93,7 +93,7 @@ public:
   /// results do not depend on it.
   virtual void useTeam(ThreadTeam &) {}
 
-  /// What the calling rank is doing: messages about waits say so. It outlives the communicator.
+  /// Tells what the calling rank is doing, which messages about waits repeat. The argument outlives the communicator.
   virtual void tellWhere(const Whereabouts &) {}
 
   /// Memory that this handle holds for staging.
@@ -163,8 +163,8 @@ std::unique_ptr<Transport> createTransport(const Launch &launch);
 
 /// Reads the launchers' environment variables. Throws Error if one is no number, or not in its range.
 void detectLauncher(Launch &launch);
-/// Where no MPI connects the processes: finds the run's token, and lets processes of several hosts meet. Then it is
-/// known how many stand on this one. Throws Error. In network/Join.cpp.
+/// Joins processes that no MPI connects: finds the run's token, lets processes of several hosts meet, and counts those
+/// of this one. Throws Error. In network/Join.cpp.
 void joinRun(Launch &launch);
 
 } // namespace dtcc::rt

@@ -16,7 +16,7 @@
 
 #include "runtime/collective/Communicator.h"
 #include "runtime/collective/PeerMemory.h"
-#include "runtime/collective/Roll.h"
+#include "runtime/collective/ProcessTable.h"
 #include "runtime/collective/Wait.h"
 
 #include <optional>
@@ -46,7 +46,7 @@ public:
   void abort(int status) noexcept;
   /// Whether this is the first process of the node that asks.
   bool speaksFirst() noexcept;
-  Roll &roll() { return entries; }
+  ProcessTable &processTable() { return entries; }
   const Waiter &waiting() const { return *waiter; }
 
 private:
@@ -55,7 +55,7 @@ private:
   int64_t process;
   SharedFile file;
   Header *header;
-  Roll entries;
+  ProcessTable entries;
   PeerMemory peers;
   std::optional<Waiter> waiter;
   uint64_t next;                  /* where the next group's memory goes */
@@ -66,19 +66,19 @@ private:
 class NodeWatch : public Watch {
 public:
   NodeWatch(Node &node, const Launch &launch)
-      : Watch(node.aborted(), launch.hangSeconds, launch.interrupted), roll(node.roll()) {}
+      : Watch(node.aborted(), launch.hangSeconds, launch.interrupted), processTable(node.processTable()) {}
 
 protected:
-  std::string lost() override { return roll.ended(); }
+  std::string lost() override { return processTable.ended(); }
   std::string nameOf(int64_t rank) override {
-    int64_t pid = roll.pidOf(rank);
+    int64_t pid = processTable.pidOf(rank);
     return pid ? message("rank ", rank, " (pid ", pid, ")") : Watch::nameOf(rank);
   }
-  void tell(const Wait *wait) override { roll.note(wait, wait ? text(*wait) : std::string()); }
-  std::optional<Note> noteOf(int64_t rank) override { return roll.noteOf(rank); }
-  std::map<int64_t, Note> notes() override { return roll.notes(); }
+  void tell(const Wait *wait) override { processTable.note(wait, wait ? text(*wait) : std::string()); }
+  std::optional<Note> noteOf(int64_t rank) override { return processTable.noteOf(rank); }
+  std::map<int64_t, Note> notes() override { return processTable.notes(); }
 
-  Roll &roll;
+  ProcessTable &processTable;
 };
 
 } // namespace dtcc::rt

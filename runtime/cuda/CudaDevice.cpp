@@ -244,7 +244,7 @@ void CudaDevice::loadLibraries() {
   gpu.synchronize(gpu.firstStream());
 }
 
-/// Before there are states: products of zeros leave zeros, and what attention leaves of zeros is written anew.
+/// Runs before the states are filled. Products of zeros leave zeros, and attention's results are written anew later.
 void CudaDevice::tune() {
   Rank &rank = setup.rank;
   std::vector<TuningSite> sites;

@@ -116,7 +116,7 @@ std::vector<DataIdentity> Batches::identities() const {
     if (std::any_of(all.begin(), all.end(), [&](const DataIdentity &each) { return each.input == name; }))
       continue;
     all.push_back(identityOf(name, *row.source));
-    // Of the same files another part is other data.
+    // Another part of the same files is other data.
     if (!reduced.empty())
       all.back().hash = hashText(contentHash(all.back().hash + reduced));
   }

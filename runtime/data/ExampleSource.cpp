@@ -128,7 +128,7 @@ std::string DataIdentity::text() const { return message(name, " of ", bytes, " b
 
 DataIdentity identityOf(const std::string &input, const ExampleSource &source) {
   std::vector<ExampleSource::File> files = source.files();
-  // Of many files less is read of each, so that a start takes no minutes.
+  // The more files there are, the less is read of each, so that a start takes no minutes.
   constexpr size_t mostOfFile = 1 << 20, mostOfAll = 64 << 20, least = 1 << 12;
   const size_t most = std::clamp(mostOfAll / (2 * files.size()), least, mostOfFile);
   DataIdentity identity{input, nameOf(files), 0, {}};

@@ -57,7 +57,7 @@ bool hasGradNorm(const Image &image) {
                      [](const dtcc_stage &stage) { return stage.scalars[DTCC_SCALAR_GRAD_NORM] != DTCC_NONE; });
 }
 
-/// What the options say together of evaluations; completes them.
+/// Checks the options of evaluations against each other, and completes them.
 void checkEvaluation(Options &options, const Image &image) {
   EvaluationOptions &eval = options.evaluation;
   eval.data.prefix = "--eval-";

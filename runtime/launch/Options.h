@@ -28,7 +28,7 @@
 
 namespace dtcc::rt {
 
-/// What is evaluated, and when.
+/// Options of evaluations: their data, and when they run.
 struct EvaluationOptions {
   DataOptions data;  /* files of its own, or the part of the training data that is held out */
   int64_t every = 0; /* steps; 0: at the end only */

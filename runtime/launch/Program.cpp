@@ -94,7 +94,8 @@ void checkOutputs(const Options &options) {
     std::error_code error;
     if (fs::is_directory(path, error))
       fail("cannot write ", path, ": it is a folder");
-    // A file that appears whole replaces what was there: never a device or a pipe.
+    // A file that is written beside its place and renamed replaces what was there, which must not be a device or a
+    // pipe.
     if (&path != &options.metrics && fs::exists(path, error) && !fs::is_regular_file(path, error))
       fail("cannot write ", path, ": it must be a regular file");
     bool exists = fs::exists(path, error);
@@ -295,7 +296,7 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
   try {
     begin();
   } catch (const std::exception &error) {
-    // The others may wait for this one, and so may the end of `world`.
+    // Other ranks may wait for this one, and `world` waits for them when it ends.
     if (world)
       onFailure(error);
     throw;

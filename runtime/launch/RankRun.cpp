@@ -148,7 +148,7 @@ private:
     }
   }
 
-  /// What the ranks tell each other behind a step.
+  /// Facts on which the ranks agree behind a step.
   struct Agreed {
     bool interrupted = false;
     Verdict verdict = Verdict::Good;
@@ -260,7 +260,7 @@ private:
     return false;
   }
 
-  /// What a message adds about the end of a run at a step that is not finite.
+  /// The end of a message about a run that ends at a step that is not finite: what was tried, and what is kept.
   std::string endOf(OnNonfinite choice, int64_t step, bool progress) const {
     std::string folder = shared.options.checkpoint;
     std::string text = choice == OnNonfinite::Skip ? message("; ", mostSkippedInARow, " steps before it were skipped")

@@ -42,7 +42,7 @@ extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomCrossOver(const uint8_t 
                                                                   size_t otherSize, uint8_t *out, size_t most,
                                                                   unsigned seed);
 
-/// What targets with a mutator of their own call for plain bytes.
+/// Stands in for libFuzzer's mutator of plain bytes, which targets with a mutator of their own call.
 extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most) {
   static BlindMutator mutator(1);
   std::string_view text = textOf(data, size);

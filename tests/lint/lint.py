@@ -283,6 +283,17 @@ def references(root):
                     yield file, number, f"the link {link} leads nowhere"
 
 
+def index(root):
+    """The index of the documentation lists every page, the READMEs of folders included."""
+    home = "docs/README.md"
+    listed = {os.path.normpath(os.path.join("docs", link)) for link in re.findall(r"\]\(([^)#\s]+)", text(root, home))}
+    for file in files(root):
+        if file.endswith(".md") and "/Inputs/" not in file and file not in listed | {home, "README.md"}:
+            yield file, 1, f"list the page in {home}"
+    if f"({home})" not in text(root, "README.md"):
+        yield "README.md", 1, f"link {home}"
+
+
 def skips(root):
     """A test that may be skipped is named in docs/coverage.md with the reason."""
     section = re.search(r"^## Tests that skip.*?(?=^## |\Z)", text(root, "docs/coverage.md"), re.M | re.S)
@@ -327,7 +338,7 @@ def formatting(root, clang_format):
 
 
 RULES = {"includes": includes, "circles": circles, "rooms": rooms, "passes": passes, "ops": ops, "casts": casts, "sizes": sizes, "names": names, "licence": licence,
-         "paths": paths, "references": references, "skips": skips, "mutations": mutations, "formatting": formatting}
+         "paths": paths, "references": references, "index": index, "skips": skips, "mutations": mutations, "formatting": formatting}
 
 
 def main():

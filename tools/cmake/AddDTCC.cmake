@@ -43,7 +43,7 @@ function(dtcc_use_precompiled target pch)
   target_compile_options(${target} PRIVATE -fPIC) # as the header is; the property would mean -fPIE to executables
 endfunction()
 
-# What code without MLIR takes of the standard library: parsing it was half of its build.
+# Headers of the standard library for code without MLIR: parsing them was half of its build.
 set(DTCC_STANDARD_HEADERS <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <condition_variable> <cstdint> <cstdio>
   <cstdlib> <cstring> <deque> <filesystem> <fstream> <functional> <iostream> <limits> <map> <memory> <mutex> <numeric>
   <optional> <set> <span> <sstream> <string> <string_view> <thread> <tuple> <type_traits> <utility> <vector>)

@@ -1,4 +1,4 @@
-# What `cmake --install` lays besides the tools and the runtime, and a Debian package of all of it (`cpack`).
+# Files that `cmake --install` adds to the tools and the runtime, and a Debian package of all of it (`cpack`).
 
 install(PROGRAMS tools/compare-losses tools/plot-losses DESTINATION share/dtcc)
 # The export runs in the user's own environment of Python, beside PyTorch.

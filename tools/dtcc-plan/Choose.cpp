@@ -8,7 +8,7 @@
 #include "tools/dtcc-plan/Choose.h"
 #include "compiler/console/StatusLine.h"
 #include "tools/dtcc-plan/RunForecast.h"
-#include "tools/dtcc-plan/questions/Question.h"
+#include "tools/dtcc-plan/queries/PlanQuery.h"
 #include "tools/dtcc-plan/tables/PrintReport.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -17,7 +17,7 @@ using namespace dtcc;
 using llvm::StringRef;
 
 std::vector<StringRef> dtcc::chooseValues() {
-  std::vector<StringRef> values = questionValues({"clusters", "tokens", "deadline", "budget", "goodput"});
+  std::vector<StringRef> values = queryValues({"clusters", "tokens", "deadline", "budget", "goodput"});
   llvm::erase_if(values, [](StringRef value) { return value == "top" || value == "cluster"; });
   return values;
 }
@@ -104,12 +104,12 @@ static llvm::Expected<std::vector<Offer>> readOffers(StringRef text) {
 static llvm::Expected<Candidate> price(const Offer &offer, StringRef model, const Arguments &arguments,
                                        const Goal &goal, bool silent) {
   Status status("searching " + offer.cluster);
-  llvm::Expected<Question> question = Question::read(model, arguments.with("cluster", offer.cluster), silent);
-  if (!question)
-    return question.takeError();
+  llvm::Expected<PlanQuery> query = PlanQuery::read(model, arguments.with("cluster", offer.cluster), silent);
+  if (!query)
+    return query.takeError();
   Candidate candidate{offer, {}, "", "", false};
-  candidate.run.price = offer.price > 0 ? offer.price : question->pricePerHour;
-  llvm::Expected<plan::SearchReport> report = question->searchBest();
+  candidate.run.price = offer.price > 0 ? offer.price : query->pricePerHour;
+  llvm::Expected<plan::SearchReport> report = query->searchBest();
   if (!report) {
     candidate.reason = llvm::toString(report.takeError());
     return candidate;

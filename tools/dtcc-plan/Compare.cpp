@@ -8,8 +8,8 @@
 #include "tools/dtcc-plan/Compare.h"
 #include "planner/parallelism/Parallelism.h"
 #include "planner/transformer/TransformerAdvisor.h"
-#include "tools/dtcc-plan/questions/GraphAdvisor.h"
-#include "tools/dtcc-plan/questions/Question.h"
+#include "tools/dtcc-plan/queries/GraphAdvisor.h"
+#include "tools/dtcc-plan/queries/PlanQuery.h"
 #include "tools/dtcc-plan/show/Show.h"
 #include "tools/dtcc-plan/tables/PrintReport.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
@@ -122,13 +122,13 @@ static llvm::Error price(Side &side, const TransformerSearch &search) {
 }
 
 /// Both sides on the same graph.
-static llvm::Error priceGraph(Side (&sides)[2], const Question &question) {
-  llvm::Expected<plan::SearchReport> report = question.search(1, /*record=*/false, /*anyMemory=*/true);
+static llvm::Error priceGraph(Side (&sides)[2], const PlanQuery &query) {
+  llvm::Expected<plan::SearchReport> report = query.search(1, /*record=*/false, /*anyMemory=*/true);
   if (!report)
     return report.takeError();
-  GraphAdvisor advisor(question, *report);
+  GraphAdvisor advisor(query, *report);
   for (Side &side : sides) {
-    if (llvm::Error error = question.checkRanks(side.name, side.shape.ranks(), *report))
+    if (llvm::Error error = query.checkRanks(side.name, side.shape.ranks(), *report))
       return error;
     if (llvm::Error error = checkBatch(side, report->batch))
       return error;
@@ -301,7 +301,7 @@ static void printJson(const Side (&sides)[2], const std::vector<Section> &sectio
   stream << '\n';
 }
 
-std::vector<StringRef> dtcc::compareValues() { return questionValues({"model"}); }
+std::vector<StringRef> dtcc::compareValues() { return queryValues({"model"}); }
 
 llvm::Error dtcc::printComparison(const Arguments &arguments, llvm::raw_ostream &stream) {
   if (arguments.inputs().size() != 2)
@@ -315,15 +315,15 @@ llvm::Error dtcc::printComparison(const Arguments &arguments, llvm::raw_ostream 
     sides[i] = std::move(*side);
   }
   if (arguments.has("transformer") || arguments.has("model")) {
-    llvm::Expected<Question> question = Question::read(arguments.value("model"), arguments);
-    if (!question)
-      return question.takeError();
-    if (!question->sizes) {
-      if (llvm::Error error = priceGraph(sides, *question))
+    llvm::Expected<PlanQuery> query = PlanQuery::read(arguments.value("model"), arguments);
+    if (!query)
+      return query.takeError();
+    if (!query->sizes) {
+      if (llvm::Error error = priceGraph(sides, *query))
         return error;
     } else {
       for (Side &side : sides)
-        if (llvm::Error error = price(side, *question->sizes))
+        if (llvm::Error error = price(side, *query->sizes))
           return error;
     }
   } else if (!sides[0].file || !sides[1].file) {

@@ -8,7 +8,7 @@
 #include "tools/dtcc-plan/Cost.h"
 #include "planner/transformer/Memory.h"
 #include "tools/dtcc-plan/RunForecast.h"
-#include "tools/dtcc-plan/questions/GraphAdvisor.h"
+#include "tools/dtcc-plan/queries/GraphAdvisor.h"
 #include "tools/dtcc-plan/tables/PrintReport.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -16,7 +16,7 @@ using namespace dtcc;
 using llvm::StringRef;
 
 std::vector<StringRef> dtcc::costValues() {
-  std::vector<StringRef> values = questionValues({"micro-batch", "tokens", "price", "step-seconds"});
+  std::vector<StringRef> values = queryValues({"micro-batch", "tokens", "price", "step-seconds"});
   llvm::erase_if(values, [](StringRef value) { return value == "top" || value == "offload"; });
   return values;
 }
@@ -126,17 +126,17 @@ static RunForecast priceSizes(const Forecast &given) {
 }
 
 /// A plan of a graph, or the best one under what is given.
-static llvm::Expected<RunForecast> priceGraph(const Question &question, StringRef path,
+static llvm::Expected<RunForecast> priceGraph(const PlanQuery &query, StringRef path,
                                               const std::optional<plan::Plan> &plan) {
-  llvm::Expected<plan::SearchReport> report = question.search(1, /*record=*/false, /*anyMemory=*/plan.has_value());
+  llvm::Expected<plan::SearchReport> report = query.search(1, /*record=*/false, /*anyMemory=*/plan.has_value());
   if (!report)
     return report.takeError();
   plan::PlanReport priced = report->plans.front();
   if (plan) {
     plan::Parallelism shape = plan::shapeOf(plan::parallelismOf(*plan));
-    if (llvm::Error error = question.checkRanks(path, shape.ranks(), *report))
+    if (llvm::Error error = query.checkRanks(path, shape.ranks(), *report))
       return std::move(error);
-    std::optional<plan::PlanReport> given = GraphAdvisor(question, *report).price(*plan);
+    std::optional<plan::PlanReport> given = GraphAdvisor(query, *report).price(*plan);
     if (!given)
       return llvm::createStringError("the plan cannot be placed on this model, got: " + shape.str());
     priced = *given;
@@ -157,7 +157,7 @@ static llvm::Expected<RunForecast> priceGraph(const Question &question, StringRe
   forecast.memoryBytes = priced.memory.total();
   forecast.hostBytes = priced.memory.host;
   forecast.capacity = report->memoryBytes;
-  forecast.device = question.kinds.empty() ? report->device : "device of the first kind (" + report->device + ")";
+  forecast.device = query.kinds.empty() ? report->device : "device of the first kind (" + report->device + ")";
   forecast.fits = priced.fits;
   return forecast;
 }
@@ -188,11 +188,11 @@ static llvm::Expected<RunForecast> readForecast(const Arguments &arguments, doub
                                      ": the program has no plan: it was compiled from text of a lower level");
   }
   if (!model.empty()) {
-    llvm::Expected<Question> question = Question::read(model, arguments);
-    if (!question)
-      return question.takeError();
-    price = question->pricePerHour;
-    return priceGraph(*question, planFile, file ? file->plan : std::nullopt);
+    llvm::Expected<PlanQuery> query = PlanQuery::read(model, arguments);
+    if (!query)
+      return query.takeError();
+    price = query->pricePerHour;
+    return priceGraph(*query, planFile, file ? file->plan : std::nullopt);
   }
   if (llvm::Error wrong = refuseFileValues(arguments, {"schedule", "recompute"}))
     return std::move(wrong);

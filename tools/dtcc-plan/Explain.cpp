@@ -8,22 +8,22 @@
 #include "tools/dtcc-plan/Explain.h"
 #include "planner/transformer/TransformerAdvisor.h"
 #include "tools/dtcc-plan/pages/ReportFiles.h"
-#include "tools/dtcc-plan/questions/GraphAdvisor.h"
-#include "tools/dtcc-plan/questions/Question.h"
+#include "tools/dtcc-plan/queries/GraphAdvisor.h"
+#include "tools/dtcc-plan/queries/PlanQuery.h"
 
 using namespace dtcc;
 using llvm::StringRef;
 
 std::vector<StringRef> dtcc::explainValues() {
-  return questionValues({"tokens", "price", "base-batch", "base-lr", "html", "trace"});
+  return queryValues({"tokens", "price", "base-batch", "base-lr", "html", "trace"});
 }
 
-static llvm::Error readGoal(const Arguments &arguments, const Question &question, plan::RunGoal &goal) {
+static llvm::Error readGoal(const Arguments &arguments, const PlanQuery &query, plan::RunGoal &goal) {
   llvm::Expected<double> tokens = arguments.amount("tokens", 0);
   if (!tokens)
     return tokens.takeError();
   goal.tokens = *tokens;
-  for (auto [name, value, missing] : {std::tuple("price", &goal.pricePerHour, question.pricePerHour),
+  for (auto [name, value, missing] : {std::tuple("price", &goal.pricePerHour, query.pricePerHour),
                                       {"base-batch", &goal.baseBatch, 0.0},
                                       {"base-lr", &goal.baseRate, 0.0}}) {
     llvm::Expected<double> number = arguments.number(name, missing);
@@ -35,26 +35,26 @@ static llvm::Error readGoal(const Arguments &arguments, const Question &question
 }
 
 /// The plan of a file, priced on the same devices.
-static llvm::Expected<plan::PlanReport> price(const plan::Plan &plan, StringRef path, const Question &question,
+static llvm::Expected<plan::PlanReport> price(const plan::Plan &plan, StringRef path, const PlanQuery &query,
                                               const plan::SearchReport &report) {
   plan::Parallelism shape = plan::shapeOf(plan::parallelismOf(plan));
-  if (llvm::Error error = question.checkRanks(path, shape.ranks(), report))
+  if (llvm::Error error = query.checkRanks(path, shape.ranks(), report))
     return std::move(error);
   if (report.batch % (shape.dp * shape.microbatches))
     return llvm::createStringError(
         path + ": the batch of " + llvm::Twine(report.batch) +
         " must divide into dp x micro-batches of the plan, got: " + llvm::Twine(shape.dp * shape.microbatches));
-  if (!question.sizes) {
-    if (std::optional<plan::PlanReport> priced = GraphAdvisor(question, report).price(plan))
+  if (!query.sizes) {
+    if (std::optional<plan::PlanReport> priced = GraphAdvisor(query, report).price(plan))
       return *priced;
     return llvm::createStringError(path + ": the plan cannot be placed on this model, got: " + shape.str());
   }
-  double layers = question.sizes->problem.model.layers;
+  double layers = query.sizes->problem.model.layers;
   if (double(shape.pp * shape.virtualStages) > layers + 2)
     return llvm::createStringError(path + ": stages must be at most the " + llvm::Twine(int64_t(layers)) +
                                    " layers, got: " + llvm::Twine(shape.pp * shape.virtualStages));
-  return plan::TransformerAdvisor(question.sizes->problem, question.sizes->space)
-      .price(question.sizes->problem, shape, plan.recompute == plan::Recompute::Full);
+  return plan::TransformerAdvisor(query.sizes->problem, query.sizes->space)
+      .price(query.sizes->problem, shape, plan.recompute == plan::Recompute::Full);
 }
 
 llvm::Error dtcc::printExplanation(const Arguments &arguments, llvm::raw_ostream &stream) {
@@ -74,11 +74,11 @@ llvm::Error dtcc::printExplanation(const Arguments &arguments, llvm::raw_ostream
     if (model.empty() && !arguments.has("transformer"))
       return llvm::createStringError(planFile + ": a plan holds no model; name the model, or --transformer");
   }
-  llvm::Expected<Question> question = Question::read(model, arguments);
-  if (!question)
-    return question.takeError();
+  llvm::Expected<PlanQuery> query = PlanQuery::read(model, arguments);
+  if (!query)
+    return query.takeError();
   plan::RunGoal goal;
-  if (llvm::Error error = readGoal(arguments, *question, goal))
+  if (llvm::Error error = readGoal(arguments, *query, goal))
     return error;
   llvm::Expected<int64_t> top = arguments.count("top", 6);
   if (!top)
@@ -86,21 +86,21 @@ llvm::Error dtcc::printExplanation(const Arguments &arguments, llvm::raw_ostream
   ReportFiles files(arguments.value("html"), arguments.value("trace"));
   if (llvm::Error error = files.open(arguments.inputs()))
     return error;
-  llvm::Expected<plan::SearchReport> report = question->search(size_t(*top), files.any());
+  llvm::Expected<plan::SearchReport> report = query->search(size_t(*top), files.any());
   if (!report)
     return report.takeError();
   std::optional<plan::PlanReport> priced;
   if (given) {
-    llvm::Expected<plan::PlanReport> plan = price(*given, planFile, *question, *report);
+    llvm::Expected<plan::PlanReport> plan = price(*given, planFile, *query, *report);
     if (!plan)
       return plan.takeError();
     priced = std::move(*plan);
   }
   std::unique_ptr<plan::Advisor> advisor;
-  if (question->sizes)
-    advisor = std::make_unique<plan::TransformerAdvisor>(question->sizes->problem, question->sizes->space);
+  if (query->sizes)
+    advisor = std::make_unique<plan::TransformerAdvisor>(query->sizes->problem, query->sizes->space);
   else
-    advisor = std::make_unique<GraphAdvisor>(*question, *report);
+    advisor = std::make_unique<GraphAdvisor>(*query, *report);
   plan::Explanation explanation = plan::explain(std::move(*report), std::move(priced), *advisor, goal);
   if (llvm::Error error = files.write(explanation.report, &explanation))
     return error;

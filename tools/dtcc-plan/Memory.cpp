@@ -10,7 +10,7 @@
 #include "compiler/planning/PlanSearch.h"
 #include "planner/transformer/Memory.h"
 #include "planner/transformer/MemoryTable.h"
-#include "tools/dtcc-plan/questions/Question.h"
+#include "tools/dtcc-plan/queries/PlanQuery.h"
 #include "tools/dtcc-plan/tables/PrintReport.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -100,10 +100,10 @@ static bool isAsked(const plan::Parallelism &shape, const PlanRequest &request, 
 }
 
 /// The table of a graph: rows as its search prices them, with memory unlimited.
-static llvm::Expected<Table> tabulate(const Question &question) {
+static llvm::Expected<Table> tabulate(const PlanQuery &query) {
   Table table;
-  table.oneMachine = isThisMachine(question.options);
-  llvm::Expected<plan::SearchReport> all = question.search(1, /*record=*/false, /*anyMemory=*/true);
+  table.oneMachine = isThisMachine(query.options);
+  llvm::Expected<plan::SearchReport> all = query.search(1, /*record=*/false, /*anyMemory=*/true);
   if (!all)
     return all.takeError();
   table.asked = std::move(*all);
@@ -111,27 +111,27 @@ static llvm::Expected<Table> tabulate(const Question &question) {
   SearchLimits limits;
   limits.anyMemory = true;
   limits.silent = true;
-  limits.pricers = &question.pricers;
-  plan::Offload offload = question.request.offload.value_or(plan::Offload());
+  limits.pricers = &query.pricers;
+  plan::Offload offload = query.request.offload.value_or(plan::Offload());
   int64_t most = 0;
   limits.allows = [&](const plan::Parallelism &shape) {
-    if (isAsked(shape, question.request, shape.microbatches))
+    if (isAsked(shape, query.request, shape.microbatches))
       most = std::max(most, shape.microbatches);
     return false;
   };
-  (void)searchPlans(question.graph->module(), question.options, question.request, limits);
+  (void)searchPlans(query.graph->module(), query.options, query.request, limits);
   for (int zero = 0; zero <= 3; ++zero)
     for (plan::Recompute recompute : {plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full}) {
-      PlanRequest request = question.request;
+      PlanRequest request = query.request;
       if (request.recompute.value_or(recompute) != recompute)
         continue;
       request.recompute = recompute;
       // All is kept on the device, and moved from there.
       request.offload = plan::Offload{offload.optimizer, /*activations=*/false};
       limits.allows = [&](const plan::Parallelism &shape) {
-        return shape.zero == zero && isAsked(shape, question.request, most);
+        return shape.zero == zero && isAsked(shape, query.request, most);
       };
-      mlir::FailureOr<SearchResult> result = searchPlans(question.graph->module(), question.options, request, limits);
+      mlir::FailureOr<SearchResult> result = searchPlans(query.graph->module(), query.options, request, limits);
       if (failed(result))
         continue;
       const plan::PlanReport &plan = result->report.plans.front();
@@ -150,10 +150,9 @@ static llvm::Expected<Table> tabulate(const Question &question) {
     }
   if (table.rows.empty())
     return llvm::createStringError("no plan of this mesh can be placed on the model: --mesh=" +
-                                   question.request.mesh.str());
+                                   query.request.mesh.str());
   if (!table.oneMachine)
-    if (std::optional<FewestDevices> fewest =
-            fewestDevices(question.graph->module(), question.options, question.request))
+    if (std::optional<FewestDevices> fewest = fewestDevices(query.graph->module(), query.options, query.request))
       table.fewest = {fewest->devices, std::move(fewest->plan)};
   return table;
 }
@@ -228,21 +227,20 @@ static void printTableJson(const Table &table, llvm::raw_ostream &stream) {
   stream << '\n';
 }
 
-std::vector<StringRef> dtcc::memoryValues() { return questionValues(); }
+std::vector<StringRef> dtcc::memoryValues() { return queryValues(); }
 
 llvm::Error dtcc::printMemory(const Arguments &arguments, llvm::raw_ostream &stream) {
   if (arguments.inputs().size() > 1)
     return llvm::createStringError("memory takes one model, got also: " + arguments.inputs()[1]);
-  llvm::Expected<Question> question =
-      Question::read(arguments.inputs().empty() ? "" : arguments.inputs()[0], arguments);
-  if (!question)
-    return question.takeError();
-  if (!question->kinds.empty())
+  llvm::Expected<PlanQuery> query = PlanQuery::read(arguments.inputs().empty() ? "" : arguments.inputs()[0], arguments);
+  if (!query)
+    return query.takeError();
+  if (!query->kinds.empty())
     return llvm::createStringError(
         "memory takes devices of one kind, since the others hold other amounts: name one of the "
         "kinds, got: --cluster=" +
         arguments.value("cluster"));
-  llvm::Expected<Table> table = question->sizes ? tabulate(*question->sizes) : tabulate(*question);
+  llvm::Expected<Table> table = query->sizes ? tabulate(*query->sizes) : tabulate(*query);
   if (!table)
     return table.takeError();
   arguments.has("json") ? printTableJson(*table, stream) : printTableText(*table, stream);

@@ -11,7 +11,7 @@
 #include "planner/search/SearchHints.h"
 #include "tools/dtcc-plan/arguments/ToldError.h"
 #include "tools/dtcc-plan/pages/ReportFiles.h"
-#include "tools/dtcc-plan/questions/GraphAdvisor.h"
+#include "tools/dtcc-plan/queries/GraphAdvisor.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -25,23 +25,23 @@ LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &out
   if (!tell(reports.open({options.input})))
     return failure();
   // The result refers to the step, so it is destroyed before it.
-  Question question;
+  PlanQuery query;
   FailureOr<PlanRequest> request = resolvePlanRequest(options);
   if (failed(request))
     return failure();
-  question.options = options;
-  question.request = *request;
-  question.graph = LoadedStep::load(options);
-  if (!question.graph)
+  query.options = options;
+  query.request = *request;
+  query.graph = LoadedStep::load(options);
+  if (!query.graph)
     return failure();
-  ModuleOp module = question.graph->module();
+  ModuleOp module = query.graph->module();
   FailureOr<SearchResult> result = searchPlans(module, options, *request);
   if (failed(result) || failed(confirmPlans(module, options, *result)))
     return failure();
   if (options.output != "-" && failed(files.writeText([&](raw_ostream &out) { out << result->plan(0).toJson(); })))
     return failure();
   if (!result->pricer->isMixed()) {
-    GraphAdvisor advisor(question, result->report);
+    GraphAdvisor advisor(query, result->report);
     result->report.hints = plan::findHints(result->report, advisor, request->mesh != plan::MeshSizes());
   }
   if (result->report.plans.size() > output.top)

@@ -145,7 +145,7 @@ FailureOr<std::optional<TrainingForm>> dtcc::onnx::takeRuntimeArtifacts(Model &m
       }))
     return emitError(model.loc()) << "this is the optimizer of ONNX Runtime's training artifacts; compile the training "
                                      "model beside it, training_model.onnx";
-  // Its parameters are inputs: nothing in it could train.
+  // The evaluation model takes its parameters as inputs, so nothing in it could train.
   if (!isTraining && llvm::sys::path::filename(model.getPath()) == "eval_model.onnx" &&
       llvm::sys::fs::exists(model.getFolder() + "/training_model.onnx"))
     return emitError(model.loc()) << "this is the evaluation model of ONNX Runtime's training artifacts; compile the "

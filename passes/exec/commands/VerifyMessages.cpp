@@ -14,7 +14,7 @@
 #include "dialects/spmd/Spmd.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/commands/Runs.h"
-#include "planner/schedule/MeetingProgram.h"
+#include "planner/schedule/ExchangeProgram.h"
 
 namespace dtcc::exec {
 #define GEN_PASS_DEF_VERIFYMESSAGES
@@ -27,9 +27,9 @@ using namespace dtcc::exec;
 
 namespace {
 /// The commands of a stage that concern others.
-class StageMeetings {
+class ExchangeFinder {
 public:
-  StageMeetings(ProgramOp program, int64_t stages) : program(program) {
+  ExchangeFinder(ProgramOp program, int64_t stages) : program(program) {
     for (auto op : program.getOps<CommunicatorOp>())
       if (std::string axis = program.getAxis().value_or("").str(); spmd::contains(spmd::toAxes(op.getAxes()), axis)) {
         std::vector<int64_t> &members = groups[op.getSymName()];
@@ -40,13 +40,13 @@ public:
             members.push_back(stage);
       }
   }
-  plan::MeetingProgram find() {
-    plan::MeetingProgram result;
+  plan::ExchangeProgram find() {
+    plan::ExchangeProgram result;
     for (auto phase : program.getOps<PhaseOp>()) {
       result.phases.push_back({phase.getSymName().str(), {}});
       for (auto command : phase.getOps<CommunicationOpInterface>())
-        if (std::optional<plan::Meeting> meeting = meetingOf(command))
-          result.phases.back().meetings.push_back(std::move(*meeting));
+        if (std::optional<plan::StageExchange> exchange = exchangeOf(command))
+          result.phases.back().exchanges.push_back(std::move(*exchange));
     }
     for (const Run &run : runsOf(program))
       result.runs.push_back({run.phase, run.slot});
@@ -55,26 +55,26 @@ public:
 
 private:
   /// Nothing if no other stage takes part.
-  std::optional<plan::Meeting> meetingOf(CommunicationOpInterface command) const {
-    Communication exchange = command.getCommunications().front();
-    StringRef communicator = exchange.communicator.getValue();
-    plan::Meeting meeting;
-    meeting.channel = "@" + communicator.str();
-    meeting.what = command.describeContent();
-    if (!exchange.collective) {
-      meeting.kind = exchange.sends ? plan::Meeting::Send : plan::Meeting::Receive;
-      meeting.peer = exchange.peer;
-      meeting.room = exchange.room;
-      return meeting;
+  std::optional<plan::StageExchange> exchangeOf(CommunicationOpInterface command) const {
+    Communication communication = command.getCommunications().front();
+    StringRef communicator = communication.communicator.getValue();
+    plan::StageExchange exchange;
+    exchange.channel = "@" + communicator.str();
+    exchange.what = command.describeContent();
+    if (!communication.collective) {
+      exchange.kind = communication.sends ? plan::StageExchange::Send : plan::StageExchange::Receive;
+      exchange.peer = communication.peer;
+      exchange.room = communication.room;
+      return exchange;
     }
     auto group = groups.find(communicator);
     if (group == groups.end())
       return std::nullopt;
-    meeting.kind = plan::Meeting::Collective;
-    meeting.members = group->second;
-    std::string_view separator = meeting.what.empty() ? "" : " of ";
-    meeting.what = (llvm::Twine(exchange.info().mnemonic) + separator + meeting.what).str();
-    return meeting;
+    exchange.kind = plan::StageExchange::Collective;
+    exchange.members = group->second;
+    std::string_view separator = exchange.what.empty() ? "" : " of ";
+    exchange.what = (llvm::Twine(communication.info().mnemonic) + separator + exchange.what).str();
+    return exchange;
   }
 
   ProgramOp program;
@@ -87,13 +87,13 @@ struct VerifyMessages : dtcc::exec::impl::VerifyMessagesBase<VerifyMessages> {
     SmallVector<ProgramOp> programs(getOperation().getOps<ProgramOp>());
     if (programs.empty() || !programs.front().getStage())
       return;
-    std::vector<plan::MeetingProgram> stages;
+    std::vector<plan::ExchangeProgram> stages;
     for (auto [number, program] : llvm::enumerate(programs)) {
       if (int64_t stage = program.getStage().value_or(-1); stage != int64_t(number)) {
         program.emitOpError("must be that of stage ") << number << ", got: " << stage;
         return signalPassFailure();
       }
-      stages.push_back(StageMeetings(program, programs.size()).find());
+      stages.push_back(ExchangeFinder(program, programs.size()).find());
       auto known = [&](int64_t stage) { return stage >= 0 && stage < int64_t(programs.size()); };
       for (auto op : program.getOps<CommunicatorOp>())
         for (int64_t member : op.getMembers().value_or(ArrayRef<int64_t>()))
@@ -102,7 +102,7 @@ struct VerifyMessages : dtcc::exec::impl::VerifyMessagesBase<VerifyMessages> {
             return signalPassFailure();
           }
     }
-    std::string problem = plan::checkMeetings(stages);
+    std::string problem = plan::checkExchanges(stages);
     if (problem.empty())
       return;
     programs.front().emitOpError(problem);

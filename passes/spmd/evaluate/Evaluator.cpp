@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/spmd/evaluate/Evaluator.h"
-#include "passes/spmd/program/Meetings.h"
+#include "passes/spmd/program/StageExchanges.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -248,7 +248,7 @@ FailureOr<Operation *> ProgramEvaluator::advance() {
     next = next->getNextNode();
     // The number of stages does not matter here.
     ProgramOp program = storage.program;
-    if (program.getStage() && meetingOf(op, *program.getAxis(), 0))
+    if (program.getStage() && exchangeOf(op, *program.getAxis(), 0))
       return op;
     std::optional<LogicalResult> stored = ops(op, storage, runs[run].slot);
     if (failed(stored ? *stored : storage.lockStep.run(op, runs[run].slot, storage.step)))

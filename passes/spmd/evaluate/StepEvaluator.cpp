@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/spmd/evaluate/StepEvaluator.h"
-#include "passes/spmd/program/Meetings.h"
+#include "passes/spmd/program/StageExchanges.h"
 
 using namespace mlir;
 
@@ -73,22 +73,22 @@ FailureOr<StepEvaluator::Report> StepEvaluator::run(const llvm::StringMap<HostTe
   plan::Rendezvous rendezvous(programs.size());
   for (auto [stage, program] : llvm::enumerate(programs)) {
     program.begin(inputs);
-    for (const plan::MeetingProgram::Phase &phase : meetingsOf(ops[stage], programs.size()).phases)
-      for (const plan::Meeting &meeting : phase.meetings)
-        if (meeting.kind == plan::Meeting::Send)
-          rendezvous.reserve(stage, meeting);
+    for (const plan::ExchangeProgram::Phase &phase : exchangesOf(ops[stage], programs.size()).phases)
+      for (const plan::StageExchange &exchange : phase.exchanges)
+        if (exchange.kind == plan::StageExchange::Send)
+          rendezvous.reserve(stage, exchange);
   }
   messages.clear();
-  auto next = [&](int64_t stage) -> FailureOr<std::optional<plan::Meeting>> {
+  auto next = [&](int64_t stage) -> FailureOr<std::optional<plan::StageExchange>> {
     FailureOr<Operation *> op = programs[stage].advance();
     if (failed(op))
       return failure();
     current[stage] = *op;
     if (!*op)
-      return std::optional<plan::Meeting>();
-    std::optional<plan::Meeting> meeting = meetingOf(*op, ops[stage].getAxis().value_or(""), programs.size());
-    meeting->where = "in " + programs[stage].where();
-    return meeting;
+      return std::optional<plan::StageExchange>();
+    std::optional<plan::StageExchange> exchange = exchangeOf(*op, ops[stage].getAxis().value_or(""), programs.size());
+    exchange->where = "in " + programs[stage].where();
+    return exchange;
   };
   FailureOr<std::string> problem = rendezvous.run(next, [&](ArrayRef<int64_t> stages) { exchange(stages); });
   if (failed(problem))

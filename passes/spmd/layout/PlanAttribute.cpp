@@ -143,4 +143,12 @@ plan::Plan toPlan(PlanAttr attribute, const Mesh &mesh) {
 
 PlanAttr planOf(ModuleOp module) { return module->getAttrOfType<PlanAttr>(kPlanAttr); }
 
+FailureOr<std::pair<func::FuncOp, MeshOp>> findDistributedStep(ModuleOp module) {
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  auto meshes = module.getOps<MeshOp>();
+  if (!step || meshes.empty())
+    return module.emitError("needs a distributed function @step and an spmd.mesh: run spmd-apply-plan first");
+  return std::pair(step, *meshes.begin());
+}
+
 } // namespace dtcc::spmd

@@ -14,6 +14,7 @@
 #define DTCC_PASSES_SPMD_LAYOUT_PLANATTRIBUTE_H
 
 #include "dialects/spmd/Spmd.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "planner/plan/Plan.h"
 
@@ -27,6 +28,9 @@ plan::PipelinePlan toPipelinePlan(PipelineAttr attribute);
 
 /// The plan that `module` carries out; null if none was applied.
 PlanAttr planOf(mlir::ModuleOp module);
+
+/// The step that a plan was applied to, and its mesh. Fails with a message if none was.
+mlir::FailureOr<std::pair<mlir::func::FuncOp, MeshOp>> findDistributedStep(mlir::ModuleOp module);
 
 } // namespace dtcc::spmd
 

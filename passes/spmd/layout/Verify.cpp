@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/spmd/Passes.h"
 #include "passes/spmd/layout/Padding.h"
+#include "passes/spmd/layout/PlanAttribute.h"
 #include "passes/spmd/layout/Projection.h"
 #include "passes/spmd/reshard/ReshardPlanner.h"
 
@@ -127,12 +128,10 @@ private:
 struct VerifyPass : impl::SpmdVerifyBase<VerifyPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto step = module.lookupSymbol<func::FuncOp>("step");
-    auto meshes = module.getOps<MeshOp>();
-    if (!step || meshes.empty()) {
-      module.emitError("needs a distributed function @step and an spmd.mesh: run spmd-apply-plan first");
+    auto found = findDistributedStep(module);
+    if (failed(found))
       return signalPassFailure();
-    }
+    auto [step, mesh] = *found;
     // Types first: the rest reads layouts.
     bool typed = llvm::all_of(step.getArgumentTypes(), llvm::IsaPred<TensorType>);
     step.walk(
@@ -141,7 +140,7 @@ struct VerifyPass : impl::SpmdVerifyBase<VerifyPass> {
       step.emitError("must have values of !spmd.tensor alone: run spmd-apply-plan first");
       return signalPassFailure();
     }
-    if (failed(StepVerifier(module, step, *meshes.begin()).verify()))
+    if (failed(StepVerifier(module, step, mesh).verify()))
       signalPassFailure();
   }
 };

@@ -14,12 +14,12 @@
 
 #include "passes/spmd/partition/DispatchExperts.h"
 #include "dialects/graph/Graph.h"
-#include "dialects/graph/Origin.h"
 #include "dialects/interfaces/OpTable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/spmd/Passes.h"
 #include "passes/spmd/layout/ApplyPlan.h"
 #include "passes/spmd/layout/AssignStages.h"
+#include "passes/spmd/layout/PlanAttribute.h"
 
 using namespace mlir;
 
@@ -193,14 +193,11 @@ private:
 struct DispatchExperts : impl::SpmdDispatchExpertsBase<DispatchExperts> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto step = module.lookupSymbol<func::FuncOp>("step");
-    auto meshes = module.getOps<MeshOp>();
-    if (!step || meshes.empty()) {
-      module.emitError("needs a distributed function @step and an spmd.mesh: run spmd-apply-plan first");
+    auto found = findDistributedStep(module);
+    if (failed(found))
       return signalPassFailure();
-    }
-    Mesh mesh = toMesh(*meshes.begin());
-    if (failed(Dispatcher(module, mesh).run(step)))
+    Mesh mesh = toMesh(found->second);
+    if (failed(Dispatcher(module, mesh).run(found->first)))
       signalPassFailure();
   }
 };

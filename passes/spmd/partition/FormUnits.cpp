@@ -15,6 +15,7 @@
 #include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/spmd/Passes.h"
+#include "passes/spmd/layout/PlanAttribute.h"
 #include "passes/spmd/layout/StateTable.h"
 #include "passes/spmd/partition/Units.h"
 #include "planner/cost/BucketSize.h"
@@ -133,14 +134,11 @@ private:
 struct FormUnits : impl::SpmdFormUnitsBase<FormUnits> {
   using SpmdFormUnitsBase::SpmdFormUnitsBase;
   void runOnOperation() override {
-    auto step = getOperation().lookupSymbol<func::FuncOp>("step");
-    auto meshes = getOperation().getOps<MeshOp>();
-    if (!step || meshes.empty()) {
-      getOperation().emitError("needs a distributed function @step and an spmd.mesh: run spmd-apply-plan first");
+    auto found = findDistributedStep(getOperation());
+    if (failed(found))
       return signalPassFailure();
-    }
-    Mesh mesh = toMesh(*meshes.begin());
-    UnitFormer(getOperation(), step, mesh).run(latencyBytes);
+    Mesh mesh = toMesh(found->second);
+    UnitFormer(getOperation(), found->first, mesh).run(latencyBytes);
   }
 };
 } // namespace

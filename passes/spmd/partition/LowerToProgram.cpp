@@ -22,7 +22,6 @@
 #include "mlir/IR/Matchers.h"
 #include "passes/spmd/Passes.h"
 #include "passes/spmd/layout/AssignStages.h"
-#include "passes/spmd/layout/LocalForms.h"
 #include "passes/spmd/layout/PlanAttribute.h"
 #include "passes/spmd/partition/DispatchExperts.h"
 #include "passes/spmd/partition/LocalOps.h"
@@ -183,7 +182,8 @@ LogicalResult ProgramBuilder::collect() {
 
 void ProgramBuilder::assignPhases() {
   if (stages) {
-    llvm::append_range(phaseNames, stages->phasesOf(stage));
+    for (const StagePhase &phase : stages->phasesOf(stage))
+      phaseNames.push_back(phase.name);
     firstEvaluation = stages->firstEvaluationOf(stage);
     for (Operation &op : step.getBody().front())
       if (std::optional<PhasePlace> place = stages->placeOf(&op))
@@ -577,18 +577,16 @@ namespace {
 struct LowerToProgramPass : impl::SpmdLowerToProgramBase<LowerToProgramPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto step = module.lookupSymbol<func::FuncOp>("step");
-    auto meshes = module.getOps<MeshOp>();
-    if (!step || meshes.empty()) {
-      module.emitError("needs a distributed function @step and an spmd.mesh: run spmd-apply-plan first");
+    auto found = findDistributedStep(module);
+    if (failed(found))
       return signalPassFailure();
-    }
+    auto [step, mesh] = *found;
     for (BlockArgument argument : step.getArguments())
       if (!isa<TensorType>(argument.getType())) {
         step.emitError("inputs must be !spmd.tensor, got: ") << argument.getType();
         return signalPassFailure();
       }
-    if (failed(lowerToPrograms(module, step, *meshes.begin())))
+    if (failed(lowerToPrograms(module, step, mesh)))
       signalPassFailure();
   }
 };

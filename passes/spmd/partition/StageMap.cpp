@@ -28,26 +28,23 @@ StageMap::StageMap(func::FuncOp step, const plan::Schedule &schedule, const Mesh
       row.rank = int64_t(rank);
       row.splits |= action.work == Work::InputGradient || action.work == Work::WeightGradient;
     }
-  for (int64_t rank = 0; rank < ranks(); ++rank) {
-    phases[rank].push_back("prologue");
-    for (int64_t stage = 0; stage < stages; ++stage)
-      if (stageRows[stage].rank == rank)
-        phases[rank].push_back(phaseName(stage, Work::Forward));
-    for (int64_t stage = stages - 1; stage >= 0; --stage) {
-      if (stageRows[stage].rank != rank)
-        continue;
-      if (stageRows[stage].splits) {
-        phases[rank].push_back(phaseName(stage, Work::InputGradient));
-        phases[rank].push_back(phaseName(stage, Work::WeightGradient));
-      } else {
-        phases[rank].push_back(phaseName(stage, Work::Backward));
-      }
+  auto addWork = [&](int64_t stage, Work work) {
+    phases[stageRows[stage].rank].push_back({phaseName(stage, work), stage, work});
+  };
+  for (std::vector<StagePhase> &ofRank : phases)
+    ofRank.push_back({"prologue", std::nullopt, std::nullopt});
+  for (int64_t stage = 0; stage < stages; ++stage)
+    addWork(stage, Work::Forward);
+  for (int64_t stage = stages - 1; stage >= 0; --stage)
+    if (stageRows[stage].splits) {
+      addWork(stage, Work::InputGradient);
+      addWork(stage, Work::WeightGradient);
+    } else {
+      addWork(stage, Work::Backward);
     }
-    if (llvm::any_of(step.getOps(), [](Operation &op) { return graph::isEvaluation(&op); }))
-      for (int64_t stage = 0; stage < stages; ++stage)
-        if (stageRows[stage].rank == rank)
-          phases[rank].push_back(nameIn(stage, kEvaluatePhase));
-  }
+  if (llvm::any_of(step.getOps(), [](Operation &op) { return graph::isEvaluation(&op); }))
+    for (int64_t stage = 0; stage < stages; ++stage)
+      phases[stageRows[stage].rank].push_back({nameIn(stage, kEvaluatePhase), stage, std::nullopt});
   early = findLossGradient(step);
   placeOps(step, mesh);
   findEdges(step);
@@ -66,12 +63,8 @@ std::string StageMap::nameIn(int64_t stage, StringRef name) const {
 }
 
 int64_t StageMap::firstEvaluationOf(int64_t rank) const {
-  return llvm::find_if(phases[rank], [](StringRef name) { return isOfEvaluation(name); }) - phases[rank].begin();
-}
-
-int64_t StageMap::evaluationOf(int64_t stage) const {
-  const std::vector<std::string> &names = phases[stageRows[stage].rank];
-  return llvm::find(names, nameIn(stage, kEvaluatePhase)) - names.begin();
+  return llvm::find_if(phases[rank], [](const StagePhase &phase) { return phase.isEvaluation(); }) -
+         phases[rank].begin();
 }
 
 std::optional<PhasePlace> StageMap::placeOf(Operation *op) const {
@@ -87,7 +80,7 @@ llvm::ArrayRef<int64_t> StageMap::ownersOf(StringRef state) const {
 SmallVector<PhaseRun> StageMap::runsOf(MLIRContext *context, int64_t rank) const {
   SmallVector<PhaseRun> runs;
   auto add = [&](StringRef phase, int64_t slot) { runs.push_back({StringAttr::get(context, phase), slot}); };
-  add(phases[rank].front(), 0);
+  add(phases[rank].front().name, 0);
   for (const plan::Action &action : schedule.ranks[rank])
     add(phaseName(action.stage, action.work), action.microbatch);
   add(kUpdatePhase, 0);
@@ -133,9 +126,10 @@ static Work workOf(Operation *op, bool splits, const llvm::DenseSet<Operation *>
   return source ? work(source) : Work::Forward;
 }
 
-int64_t StageMap::phaseOf(int64_t stage, Work work) const {
-  const std::vector<std::string> &names = phases[stageRows[stage].rank];
-  return llvm::find(names, phaseName(stage, work)) - names.begin();
+int64_t StageMap::phaseOf(int64_t stage, std::optional<Work> work) const {
+  const std::vector<StagePhase> &ofRank = phases[stageRows[stage].rank];
+  return llvm::find_if(ofRank, [&](const StagePhase &phase) { return phase.stage == stage && phase.work == work; }) -
+         ofRank.begin();
 }
 
 /// A rank that reads a state holds it.
@@ -206,7 +200,7 @@ int64_t StageMap::firstOf(int64_t rank, const std::set<int64_t> &among) const {
   if (among.size() > 1)
     for (int64_t phase : among)
       // Behind those of its stage's input gradients; before which of the others differs between micro-batches.
-      first = std::min(first, phase - StringRef(phases[rank][phase]).starts_with("weight_gradient"));
+      first = std::min(first, phase - (phases[rank][phase].work == Work::WeightGradient));
   return first;
 }
 

@@ -23,6 +23,15 @@ struct PhasePlace {
   auto operator<=>(const PhasePlace &) const = default;
 };
 
+/// A phase of a rank: its prologue, which computes for no stage; a kind of work of a stage; or the evaluation of one.
+struct StagePhase {
+  std::string name;
+  std::optional<int64_t> stage;
+  /// Nothing for the prologue and the evaluation.
+  std::optional<plan::Work> work;
+  bool isEvaluation() const { return stage && !work; }
+};
+
 /// Values that one phase makes and another rank's phase reads first.
 struct StageEdge {
   PhasePlace from, to;
@@ -36,9 +45,9 @@ class StageMap {
 public:
   StageMap(mlir::func::FuncOp step, const plan::Schedule &schedule, const Mesh &mesh, std::string axis);
 
-  /// Names of a rank's phases: "prologue" first, then forward phases, then backward ones, then those of an evaluation,
+  /// A rank's phases: "prologue" first, then forward phases, then backward ones, then those of an evaluation,
   /// if the step has one, so that a phase reads what phases before it made of the same micro-batch.
-  llvm::ArrayRef<std::string> phasesOf(int64_t rank) const { return phases[rank]; }
+  llvm::ArrayRef<StagePhase> phasesOf(int64_t rank) const { return phases[rank]; }
   /// Nothing for the update and the return.
   std::optional<PhasePlace> placeOf(mlir::Operation *op) const;
   llvm::ArrayRef<StageEdge> edges() const { return allEdges; }
@@ -58,9 +67,9 @@ private:
   void findEdges(mlir::func::FuncOp step);
   /// A phase of a rank that runs for each micro-batch before the others of `among`, or the first of them.
   int64_t firstOf(int64_t rank, const std::set<int64_t> &among) const;
-  /// The index among the phases of its rank.
-  int64_t phaseOf(int64_t stage, plan::Work work) const;
-  int64_t evaluationOf(int64_t stage) const;
+  /// The index of the phase for `work` of a stage, or for its evaluation, among the phases of its rank.
+  int64_t phaseOf(int64_t stage, std::optional<plan::Work> work) const;
+  int64_t evaluationOf(int64_t stage) const { return phaseOf(stage, std::nullopt); }
   std::string phaseName(int64_t stage, plan::Work work) const;
   /// `name`, followed by the number of the stage if its rank has several.
   std::string nameIn(int64_t stage, llvm::StringRef name) const;
@@ -74,7 +83,7 @@ private:
   plan::Schedule schedule;
   llvm::SmallVector<StageRow> stageRows;
   std::string axisName;
-  std::vector<std::vector<std::string>> phases;
+  std::vector<std::vector<StagePhase>> phases;
   llvm::DenseMap<mlir::Operation *, PhasePlace> places;
   /// Backward ops that run in forward phases. Other stages get their results with the others' nevertheless.
   llvm::DenseSet<mlir::Operation *> early;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/spmd/Passes.h"
-#include "passes/spmd/program/Meetings.h"
+#include "passes/spmd/program/StageExchanges.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -18,10 +18,10 @@ namespace dtcc::spmd {
 namespace {
 struct MergeChannelsPass : impl::SpmdMergeChannelsBase<MergeChannelsPass> {
   void runOnOperation() override {
-    settleMeetings(
-        getOperation(), [](auto &meetings) { plan::mergeChannels(meetings); },
-        [](Operation *op, const plan::Meeting &meeting) {
-          auto rename = [&](auto message) { message.setChannel(std::stoll(meeting.channel)); };
+    settleExchanges(
+        getOperation(), [](auto &exchanges) { plan::mergeChannels(exchanges); },
+        [](Operation *op, const plan::StageExchange &exchange) {
+          auto rename = [&](auto message) { message.setChannel(std::stoll(exchange.channel)); };
           llvm::TypeSwitch<Operation *>(op).Case<SendOp, ReceiveOp>(rename);
         });
   }

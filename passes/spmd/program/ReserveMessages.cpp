@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/spmd/Passes.h"
-#include "passes/spmd/program/Meetings.h"
+#include "passes/spmd/program/StageExchanges.h"
 
 using namespace mlir;
 
@@ -17,11 +17,11 @@ namespace dtcc::spmd {
 namespace {
 struct ReserveMessagesPass : impl::SpmdReserveMessagesBase<ReserveMessagesPass> {
   void runOnOperation() override {
-    settleMeetings(
-        getOperation(), [](auto &meetings) { plan::reserveMeetings(meetings); },
-        [](Operation *op, const plan::Meeting &meeting) {
+    settleExchanges(
+        getOperation(), [](auto &exchanges) { plan::reserveExchanges(exchanges); },
+        [](Operation *op, const plan::StageExchange &exchange) {
           if (auto send = dyn_cast<SendOp>(op))
-            send.setRoom(meeting.room);
+            send.setRoom(exchange.room);
         });
   }
 };

@@ -12,7 +12,7 @@
 
 #include "dialects/graph/Graph.h"
 #include "passes/spmd/Passes.h"
-#include "passes/spmd/program/Meetings.h"
+#include "passes/spmd/program/StageExchanges.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -98,10 +98,10 @@ struct VerifyProgramPass : impl::SpmdVerifyProgramBase<VerifyProgramPass> {
         return signalPassFailure();
     if (!programs.front().getStage())
       return;
-    std::vector<plan::MeetingProgram> stages;
+    std::vector<plan::ExchangeProgram> stages;
     for (ProgramOp program : programs)
-      stages.push_back(meetingsOf(program, programs.size()));
-    if (std::string problem = plan::checkMeetings(stages); !problem.empty()) {
+      stages.push_back(exchangesOf(program, programs.size()));
+    if (std::string problem = plan::checkExchanges(stages); !problem.empty()) {
       programs.front().emitOpError(problem);
       signalPassFailure();
     }

@@ -87,18 +87,18 @@ public:
   std::optional<Node> node; /* where the processes of a host share memory */
   Position alone;           /* of this rank, where they do not */
 
-  Position &position() { return node ? node->roll().position() : alone; }
+  Position &position() { return node ? node->processTable().position() : alone; }
   /// Facts about the ranks of this host.
   std::map<int64_t, Note> near() {
     if (node)
-      return node->roll().notes();
+      return node->processTable().notes();
     return {{rank, Note{true, absent, said, alone.step.load(), alone.command.load()}}};
   }
 
 private:
   int64_t absent = -1; /* of the wait of this rank */
   std::string said;
-  std::string lost() override { return node ? node->roll().ended() : std::string(); }
+  std::string lost() override { return node ? node->processTable().ended() : std::string(); }
   std::string nameOf(int64_t other) override {
     const Card &card = cards[static_cast<size_t>(other)];
     return message("rank ", other, " (host ", card.host.name, ", pid ", card.pid, ")");
@@ -107,13 +107,13 @@ private:
     said = wait ? text(*wait) : std::string();
     absent = wait && !wait->absent.empty() ? wait->absent.front() : -1;
     if (node)
-      node->roll().note(wait, said);
+      node->processTable().note(wait, said);
     if (link && wait)
       link->answer();
   }
   std::optional<Note> noteOf(int64_t other) override {
     if (node && hosts[static_cast<size_t>(other)] == hosts[static_cast<size_t>(rank)])
-      return node->roll().noteOf(other);
+      return node->processTable().noteOf(other);
     return link ? link->ask({{other}})[other] : Note();
   }
   std::map<int64_t, Note> notes() override {
@@ -186,7 +186,7 @@ public:
     }
     // The launcher may take its time to end the others, or be out of reach.
     if (stops.node)
-      stops.node->roll().leave();
+      stops.node->processTable().leave();
     Guard guard(/*seconds=*/3, status, "");
     MPI_Abort(MPI_COMM_WORLD, status);
   }

@@ -57,7 +57,7 @@ std::string firstHost(const std::string &list) {
   return list.substr(0, bracket) + list.substr(bracket + 1, list.find_first_of(",-]", bracket) - bracket - 1);
 }
 
-/// Where the launcher's variables say that the processes meet; empty: they all stand on this host.
+/// The address at which the processes meet, by the launcher's variables; empty if all stand on this host.
 std::string rendezvousOf(const Launch &launch) {
   bool alone = launch.nodeProcesses == launch.processes;
   if (launch.launcher == "torchrun") {

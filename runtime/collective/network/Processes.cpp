@@ -93,7 +93,7 @@ public:
     if (static_cast<int64_t>(ranks.size()) == launch.processes)
       return;
     link.emplace(launch.meeting->connect(launch), node.waiting(), node.aborted(),
-                 [this] { return node.roll().notes(); });
+                 [this] { return node.processTable().notes(); });
     stops.link = &*link;
   }
   ~ProcessesTransport() override { stops.link = nullptr; }
@@ -105,7 +105,7 @@ public:
     return link ? twoLevelGroup(name, members, rank, hosts, &node, *link, channel) : node.group(name, members);
   }
   std::byte *allocate(uint64_t bytes) override { return node.allocate(bytes); }
-  Position *position() override { return &node.roll().position(); }
+  Position *position() override { return &node.processTable().position(); }
   void tellWhere(const Whereabouts *now) override { where = now; }
   std::string everyRank() noexcept override {
     try {

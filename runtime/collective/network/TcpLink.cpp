@@ -37,7 +37,7 @@ struct TcpLink::Peer {
   size_t sent = 0; /* bytes of the first frame, its head included */
   uint32_t posted = 0;
   Signal gone; /* frames that are sent */
-  // What comes in: by the link's thread alone.
+  // Incoming bytes are read by the link's thread alone.
   Frame in{};
   size_t got = 0;
 };
@@ -216,7 +216,7 @@ void TcpLink::arrived(Peer &peer, Frame frame) {
 }
 
 void TcpLink::read(Peer &peer) {
-  // Not for ever: others have something to say too.
+  // The number of rounds is bounded, because other connections wait to be read too.
   for (int rounds = 0; rounds < 16; ++rounds) {
     const bool inHead = peer.got < sizeof(Head);
     const size_t body = inHead ? 0 : peer.got - sizeof(Head);

@@ -93,7 +93,7 @@ public:
 };
 
 /// Makes the op of one DTCC_LIBRARY, DTCC_COPY or DTCC_FILL command of the rank's image. Throws Error if operands or
-/// attributes are not those of LibraryOps.def, or if a row is not there on GPUs yet.
+/// attributes are not those of LibraryOps.def.
 std::unique_ptr<CudaOp> createCudaOp(const dtcc_command &command, Rank &rank, Launcher &launcher);
 
 } // namespace dtcc::rt::cuda

@@ -33,7 +33,7 @@ public:
   virtual void end() = 0;
 };
 
-/// What a GPU is.
+/// Properties of a GPU that kernels and messages need.
 struct GpuInfo {
   std::string model;    /* "NVIDIA H100 80GB HBM3" */
   std::string title;    /* "GPU 0 (NVIDIA H100 80GB HBM3)" */

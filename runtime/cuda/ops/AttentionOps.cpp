@@ -53,7 +53,7 @@ Attention parametersOf(const AttentionProblem &p, dtcc_dtype half) {
   return result;
 }
 
-/// Whether some query may see no key: nobody asks the GPU.
+/// Whether some query may see no key, as far as the mask's form says; the cells of a mask are not read.
 bool mayHaveEmptyRows(const AttentionProblem &p) {
   return p.keyMask || p.segments.keys || p.windowLeft >= 0 || p.windowRight >= 0 ||
          (p.causal && p.firstQuery + p.causalOffset < 0);

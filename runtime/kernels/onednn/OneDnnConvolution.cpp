@@ -19,7 +19,7 @@ namespace {
 
 using namespace onednn;
 
-/// What the samples of a run may take in oneDNN's order: about what the last level of a processor's caches holds.
+/// Most bytes of the samples of a run in oneDNN's order: about the size of a processor's last cache.
 constexpr size_t mostSampleBytes = size_t{16} << 20;
 /// Cells that one execution may sum up into a kernel's gradient: a longer running sum in f32 rounds more.
 constexpr int64_t mostSummedCells = 1024;

@@ -67,12 +67,6 @@ DTCC_INLINE Floats absolute(Floats x) {
   return __builtin_bit_cast(Floats, __builtin_bit_cast(Ints, x) & Ints(0x7fffffff));
 }
 DTCC_INLINE Floats squareRoot(Floats x) { return __builtin_elementwise_sqrt(x); }
-DTCC_INLINE Floats laneIndex() {
-  Floats v;
-  for (int i = 0; i < lanes; ++i)
-    v[i] = (float)i;
-  return v;
-}
 
 DTCC_INLINE float horizontalSum(Floats v) {
   float parts[lanes];

@@ -25,7 +25,7 @@ for block in range(4):
         module = f"blocks.{block}.{part}"
         passes = [r["args"]["pass"] for r in products if r["args"]["module"] == module and r["pid"] == 0
                   and r["args"]["step"] == 1 and r["args"]["slot"] == 1]
-        # Of a linear layer: its result, and the gradients of its input and of its weight.
+        # A linear layer computes its result, and the gradients of its input and of its weight.
         assert sorted(passes) == ["backward", "backward", "forward"], (module, passes)
 assert {r["cat"] for r in commands} == {"forward", "backward", "update", "communication"}
 assert all(r["cat"] == "communication" for r in commands if r["name"].endswith("all_reduce"))

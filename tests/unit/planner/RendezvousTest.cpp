@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "planner/schedule/MeetingProgram.h"
+#include "planner/schedule/ExchangeProgram.h"
 #include "gtest/gtest.h"
 #include <sstream>
 
@@ -15,30 +15,30 @@ namespace {
 
 /// "s1a" sends to stage 1 on channel a, "r0a" receives from stage 0, "c01" is a collective of stages 0 and 1 in
 /// group g; what follows a colon is what is exchanged.
-Meeting parse(const std::string &word) {
-  Meeting meeting;
+StageExchange parse(const std::string &word) {
+  StageExchange exchange;
   size_t colon = word.find(':');
-  meeting.what = colon == std::string::npos ? "x" : word.substr(colon + 1);
+  exchange.what = colon == std::string::npos ? "x" : word.substr(colon + 1);
   std::string head = word.substr(0, colon);
-  meeting.where = "at " + word;
+  exchange.where = "at " + word;
   if (head[0] == 'c') {
-    meeting.kind = Meeting::Collective;
+    exchange.kind = StageExchange::Collective;
     for (char member : head.substr(1))
-      meeting.members.push_back(member - '0');
-    meeting.channel = "g" + head.substr(1);
-    return meeting;
+      exchange.members.push_back(member - '0');
+    exchange.channel = "g" + head.substr(1);
+    return exchange;
   }
-  meeting.kind = head[0] == 's' ? Meeting::Send : Meeting::Receive;
-  meeting.peer = head[1] - '0';
-  meeting.channel = head.substr(2);
-  return meeting;
+  exchange.kind = head[0] == 's' ? StageExchange::Send : StageExchange::Receive;
+  exchange.peer = head[1] - '0';
+  exchange.channel = head.substr(2);
+  return exchange;
 }
 
 /// Returns the first problem of some programs, given as one line each, or "". Every send has room for one message, and
 /// "+s1a" in front of a program gives the channel room for one more.
 std::string problemOf(const std::vector<std::string> &lines) {
   Rendezvous rendezvous(lines.size());
-  std::vector<std::vector<Meeting>> programs(lines.size());
+  std::vector<std::vector<StageExchange>> programs(lines.size());
   for (size_t stage = 0; stage < lines.size(); ++stage) {
     std::istringstream words(lines[stage]);
     for (std::string word; words >> word;)
@@ -48,7 +48,7 @@ std::string problemOf(const std::vector<std::string> &lines) {
         programs[stage].push_back(parse(word));
   }
   std::vector<size_t> at(lines.size());
-  auto next = [&](int64_t stage) -> llvm::FailureOr<std::optional<Meeting>> {
+  auto next = [&](int64_t stage) -> llvm::FailureOr<std::optional<StageExchange>> {
     return at[stage] < programs[stage].size() ? std::optional(programs[stage][at[stage]++]) : std::nullopt;
   };
   size_t passed = 0, all = 0;
@@ -88,12 +88,12 @@ TEST(Rendezvous, SwappedOrdersAreSeen) {
 }
 
 /// A program of one phase.
-MeetingProgram programOf(const std::string &line) {
-  MeetingProgram program;
+ExchangeProgram programOf(const std::string &line) {
+  ExchangeProgram program;
   program.phases.push_back({"all", {}});
   std::istringstream words(line);
   for (std::string word; words >> word;)
-    program.phases[0].meetings.push_back(parse(word));
+    program.phases[0].exchanges.push_back(parse(word));
   program.runs.push_back({0, 0});
   return program;
 }
@@ -101,53 +101,54 @@ MeetingProgram programOf(const std::string &line) {
 TEST(Rendezvous, RoomIsReservedWhereItHelps) {
   // The first stage makes three values for the second before it makes what that one waits for.
   auto programs = [](const std::string &a, const std::string &b) {
-    return std::vector<MeetingProgram>{programOf(a), programOf(b)};
+    return std::vector<ExchangeProgram>{programOf(a), programOf(b)};
   };
-  std::vector<MeetingProgram> stages = programs("c01 s1a s1c", "c01 r0c r0a");
+  std::vector<ExchangeProgram> stages = programs("c01 s1a s1c", "c01 r0c r0a");
   stages[0].runs = {{0, 0}};
   stages[0].phases.push_back({"again", {parse("s1a"), parse("s1a"), parse("s1a"), parse("s1c")}});
   stages[1].phases.push_back({"again", {parse("r0c"), parse("r0a"), parse("r0a"), parse("r0a")}});
   stages[0].runs.push_back({1, 1});
   stages[1].runs.push_back({1, 1});
-  EXPECT_EQ(checkMeetings(stages), "");
+  EXPECT_EQ(checkExchanges(stages), "");
   // In a second phase the sends of the channel share what room there is.
   stages = programs("s1a", "r0a");
   stages[0].phases.push_back({"signal", {parse("s1c")}});
   stages[1].phases.push_back({"signal", {parse("r0c")}});
   stages[0].runs = {{0, 0}, {0, 1}, {0, 2}, {1, 0}};
   stages[1].runs = {{1, 0}, {0, 0}, {0, 1}, {0, 2}};
-  EXPECT_EQ(checkMeetings(stages), "the step never ends: stage 0 waits in all 1 to send to stage 1 on channel a, stage "
-                                   "1 waits in signal 0 for a message of stage 0 on channel c");
-  reserveMeetings(stages);
-  EXPECT_EQ(checkMeetings(stages), "");
-  EXPECT_EQ(stages[0].phases[0].meetings[0].room, 3);
-  EXPECT_EQ(stages[0].phases[1].meetings[0].room, 1);
+  EXPECT_EQ(checkExchanges(stages),
+            "the step never ends: stage 0 waits in all 1 to send to stage 1 on channel a, stage "
+            "1 waits in signal 0 for a message of stage 0 on channel c");
+  reserveExchanges(stages);
+  EXPECT_EQ(checkExchanges(stages), "");
+  EXPECT_EQ(stages[0].phases[0].exchanges[0].room, 3);
+  EXPECT_EQ(stages[0].phases[1].exchanges[0].room, 1);
   // If both stages wait to receive, no room helps.
   stages = programs("r1b s1a", "r0a s0b");
-  reserveMeetings(stages);
-  EXPECT_EQ(stages[0].phases[0].meetings[1].room, 1);
-  EXPECT_NE(checkMeetings(stages), "");
+  reserveExchanges(stages);
+  EXPECT_EQ(stages[0].phases[0].exchanges[1].room, 1);
+  EXPECT_NE(checkExchanges(stages), "");
 }
 
 /// The channels of a program's messages, in order.
-std::string channelsOf(const MeetingProgram &program) {
+std::string channelsOf(const ExchangeProgram &program) {
   std::string text;
   for (const auto &phase : program.phases)
-    for (const Meeting &meeting : phase.meetings)
-      text += meeting.channel + " ";
+    for (const StageExchange &exchange : phase.exchanges)
+      text += exchange.channel + " ";
   return text;
 }
 
 TEST(Rendezvous, ChannelsInOneOrderAreMerged) {
   auto merged = [](const std::vector<std::string> &lines) {
-    std::vector<MeetingProgram> stages;
+    std::vector<ExchangeProgram> stages;
     for (const std::string &line : lines)
       stages.push_back(programOf(line));
-    bool ended = checkMeetings(stages).empty();
+    bool ended = checkExchanges(stages).empty();
     mergeChannels(stages);
-    EXPECT_EQ(checkMeetings(stages).empty(), ended);
+    EXPECT_EQ(checkExchanges(stages).empty(), ended);
     std::string text;
-    for (const MeetingProgram &stage : stages)
+    for (const ExchangeProgram &stage : stages)
       text += channelsOf(stage) + "| ";
     return text;
   };
@@ -160,14 +161,14 @@ TEST(Rendezvous, ChannelsInOneOrderAreMerged) {
   // A program that never ends is left as it is.
   EXPECT_EQ(merged({"s1a s1b", "r0a"}), "0 1 | 0 | ");
   // The order is that of the step, not of the program's text.
-  std::vector<MeetingProgram> stages = {programOf("s1a"), programOf("r0b")};
+  std::vector<ExchangeProgram> stages = {programOf("s1a"), programOf("r0b")};
   stages[0].phases.push_back({"second", {parse("s1b")}});
   stages[1].phases.push_back({"second", {parse("r0a")}});
   stages[0].runs = {{0, 0}, {1, 0}, {0, 1}, {1, 1}};
   stages[1].runs = {{1, 0}, {0, 0}, {1, 1}, {0, 1}};
   mergeChannels(stages);
   EXPECT_EQ(channelsOf(stages[0]) + channelsOf(stages[1]), "0 0 0 0 ");
-  EXPECT_EQ(checkMeetings(stages), "");
+  EXPECT_EQ(checkExchanges(stages), "");
 }
 
 TEST(Rendezvous, BothSidesAgree) {

@@ -34,7 +34,7 @@ struct RandomGraphs : StepFixture {
   void forSeeds(int64_t count, llvm::function_ref<void(uint64_t)> check) {
     int64_t first = environment("DTCC_RANDOM_SEED", 0), one = std::getenv("DTCC_RANDOM_SEED") != nullptr;
     count = one ? 1 : environment("DTCC_RANDOM_GRAPHS", count);
-    // What cannot be placed so is no error here.
+    // A model that cannot be placed so is no error here.
     mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return mlir::success(); });
     for (int64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
       SCOPED_TRACE("seed " + std::to_string(seed));

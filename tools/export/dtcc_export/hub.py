@@ -8,7 +8,7 @@ import torch
 
 from .losses import ExportError
 
-# By the end of the architecture's name: the inputs beside the main one, whose names and losses transformers fixes.
+# Ends of architecture names that are compiled: transformers fixes the names of their inputs and their losses.
 TASKS = ("ForCausalLM", "LMHeadModel", "ForMaskedLM", "ForSequenceClassification", "ForImageClassification")
 BATCH, LENGTH = 2, 16
 

@@ -1,4 +1,4 @@
-//===- Roll.h - Which processes of a job are still there ------ -*- C++ -*-===//
+//===- ProcessTable.h - Which processes of a job are still there
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_COLLECTIVE_ROLL_H
-#define DTCC_RUNTIME_COLLECTIVE_ROLL_H
+#ifndef DTCC_RUNTIME_COLLECTIVE_PROCESSTABLE_H
+#define DTCC_RUNTIME_COLLECTIVE_PROCESSTABLE_H
 
 #include "runtime/collective/SharedFile.h"
 #include "runtime/collective/Watch.h"
@@ -23,13 +23,13 @@
 
 namespace dtcc::rt {
 
-class Roll {
+class ProcessTable {
 public:
   /// Enters this process, number `process` of `processes` of the file, which runs `rank`. `file` outlives it.
-  Roll(const SharedFile &file, int64_t process, int64_t processes, int64_t rank);
-  ~Roll();
-  Roll(const Roll &) = delete;
-  Roll &operator=(const Roll &) = delete;
+  ProcessTable(const SharedFile &file, int64_t process, int64_t processes, int64_t rank);
+  ~ProcessTable();
+  ProcessTable(const ProcessTable &) = delete;
+  ProcessTable &operator=(const ProcessTable &) = delete;
 
   /// This process ends, and has said why: nobody is to miss it.
   void leave() noexcept { entries[me].pid.store(0, std::memory_order_release); }
@@ -68,4 +68,4 @@ private:
 
 } // namespace dtcc::rt
 
-#endif // DTCC_RUNTIME_COLLECTIVE_ROLL_H
+#endif // DTCC_RUNTIME_COLLECTIVE_PROCESSTABLE_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/dtcc-plan/questions/LoadStep.h"
+#include "tools/dtcc-plan/queries/LoadStep.h"
 #include "compiler/pipeline/Pipelines.h"
 #include "compiler/pipeline/RunPasses.h"
 #include "compiler/training/Training.h"

@@ -1,11 +1,11 @@
-//===- Question.cpp - A model on a cluster, as commands are asked about it
+//===- PlanQuery.cpp - A model on a cluster, as commands are asked about it
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/dtcc-plan/questions/Question.h"
+#include "tools/dtcc-plan/queries/PlanQuery.h"
 #include "compiler/planning/ConfirmPlans.h"
 #include "planner/cluster/ClusterFile.h"
 #include "llvm/Support/WithColor.h"
@@ -39,7 +39,7 @@ static constexpr std::pair<StringRef, StringRef> kSizeValues[] = {
     {"micro-batch", "--microbatches=N says how many a model file's batch is cut into"},
     {"software", "a model file is priced as the programs of dtcc run it"}};
 
-std::vector<StringRef> dtcc::questionValues(llvm::ArrayRef<StringRef> more) {
+std::vector<StringRef> dtcc::queryValues(llvm::ArrayRef<StringRef> more) {
   std::vector<StringRef> values = searchTransformerValues();
   llvm::erase_if(values, [](StringRef value) { return value == "html" || value == "trace" || value == "write"; });
   values.insert(values.end(), std::begin(kFileValues), std::end(kFileValues));
@@ -56,7 +56,7 @@ llvm::Error dtcc::refuseFileValues(const Arguments &arguments, llvm::ArrayRef<St
 }
 
 /// The options of dtcc for the model file, and its training step.
-static llvm::Error readGraph(StringRef model, const Arguments &arguments, bool silent, Question &question) {
+static llvm::Error readGraph(StringRef model, const Arguments &arguments, bool silent, PlanQuery &query) {
   for (auto [name, instead] : kSizeValues)
     if (arguments.has(name))
       return llvm::createStringError("--" + name + " goes with --transformer: " + instead);
@@ -68,32 +68,32 @@ static llvm::Error readGraph(StringRef model, const Arguments &arguments, bool s
   std::vector<const char *> line = {"dtcc"};
   for (const std::string &word : words)
     line.push_back(word.c_str());
-  if (failed(parseOptions(int(line.size()), line.data(), question.options)) ||
-      failed(resolveCluster(question.options, /*mayMix=*/true)))
+  if (failed(parseOptions(int(line.size()), line.data(), query.options)) ||
+      failed(resolveCluster(query.options, /*mayMix=*/true)))
     return llvm::make_error<ToldError>();
-  mlir::FailureOr<PlanRequest> request = resolvePlanRequest(question.options);
+  mlir::FailureOr<PlanRequest> request = resolvePlanRequest(query.options);
   if (failed(request))
     return llvm::make_error<ToldError>();
-  question.request = std::move(*request);
-  if (!isThisMachine(question.options)) {
-    llvm::Expected<cost::Cluster> cluster = cost::readCluster(question.options.cluster);
+  query.request = std::move(*request);
+  if (!isThisMachine(query.options)) {
+    llvm::Expected<cost::Cluster> cluster = cost::readCluster(query.options.cluster);
     if (!cluster)
       return cluster.takeError();
-    question.pricePerHour = cluster->pricePerHour() / double(cluster->devices());
-    question.setKinds(*cluster);
+    query.pricePerHour = cluster->pricePerHour() / double(cluster->devices());
+    query.setKinds(*cluster);
   }
-  question.graph = LoadedStep::load(question.options, silent);
-  return question.graph ? llvm::Error::success() : llvm::make_error<ToldError>();
+  query.graph = LoadedStep::load(query.options, silent);
+  return query.graph ? llvm::Error::success() : llvm::make_error<ToldError>();
 }
 
-void Question::setKinds(const cost::Cluster &cluster) {
+void PlanQuery::setKinds(const cost::Cluster &cluster) {
   std::vector<cost::DeviceKind> all = cost::kindsOf(cluster);
   for (const cost::DeviceKind &kind : all)
     if (all.size() > 1)
       kinds.push_back(kind.devices);
 }
 
-llvm::Error Question::checkRanks(StringRef plan, int64_t ranks, const plan::SearchReport &report) const {
+llvm::Error PlanQuery::checkRanks(StringRef plan, int64_t ranks, const plan::SearchReport &report) const {
   if (ranks == report.devices || llvm::is_contained(kinds, ranks))
     return llvm::Error::success();
   return llvm::createStringError(plan + ": the plan must take all " + llvm::Twine(report.devices) + " devices of " +
@@ -101,8 +101,8 @@ llvm::Error Question::checkRanks(StringRef plan, int64_t ranks, const plan::Sear
                                  ", got: " + llvm::Twine(ranks));
 }
 
-llvm::Expected<Question> Question::read(StringRef model, const Arguments &arguments, bool silent) {
-  Question question;
+llvm::Expected<PlanQuery> PlanQuery::read(StringRef model, const Arguments &arguments, bool silent) {
+  PlanQuery query;
   if (model.empty() == !arguments.has("transformer"))
     return llvm::createStringError(
         "a model must be given once, as a file or by --transformer, got: " +
@@ -110,23 +110,23 @@ llvm::Expected<Question> Question::read(StringRef model, const Arguments &argume
   if (!arguments.has("cluster"))
     return llvm::createStringError("--cluster must be given: 8xh100, cpu:4, or a file");
   if (!model.empty()) {
-    if (llvm::Error error = readGraph(model, arguments, silent, question))
+    if (llvm::Error error = readGraph(model, arguments, silent, query))
       return std::move(error);
-    return question;
+    return query;
   }
   if (llvm::Error error = refuseFileValues(arguments))
     return std::move(error);
   llvm::Expected<TransformerSearch> search = TransformerSearch::read(arguments);
   if (!search)
     return search.takeError();
-  question.sizes = std::move(*search);
-  const cost::Cluster &cluster = question.sizes->given.cluster;
-  question.pricePerHour = cluster.pricePerHour() / double(cluster.devices());
-  question.setKinds(cluster);
-  return question;
+  query.sizes = std::move(*search);
+  const cost::Cluster &cluster = query.sizes->given.cluster;
+  query.pricePerHour = cluster.pricePerHour() / double(cluster.devices());
+  query.setKinds(cluster);
+  return query;
 }
 
-llvm::Expected<plan::SearchReport> Question::search(size_t top, bool record, bool anyMemory) const {
+llvm::Expected<plan::SearchReport> PlanQuery::search(size_t top, bool record, bool anyMemory) const {
   if (sizes)
     return sizes->run(top, record);
   SearchLimits limits;
@@ -142,7 +142,7 @@ llvm::Expected<plan::SearchReport> Question::search(size_t top, bool record, boo
   return report;
 }
 
-llvm::Expected<plan::SearchReport> Question::searchBest() const {
+llvm::Expected<plan::SearchReport> PlanQuery::searchBest() const {
   if (sizes)
     return sizes->run(1);
   SearchLimits limits;

@@ -1,11 +1,11 @@
-//===- Roll.cpp - Which processes of a job are still there ---- -*- C++ -*-===//
+//===- ProcessTable.cpp - Which processes of a job are still there
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/collective/Roll.h"
+#include "runtime/collective/ProcessTable.h"
 
 #include "runtime/core/Error.h"
 
@@ -40,7 +40,7 @@ bool isStopped(int64_t pid) {
 
 } // namespace
 
-Roll::Roll(const SharedFile &file, int64_t process, int64_t processes, int64_t rank)
+ProcessTable::ProcessTable(const SharedFile &file, int64_t process, int64_t processes, int64_t rank)
     : file(file), me(process), processes(processes) {
   entries = static_cast<Entry *>(file.map(rollBegin, bytes()));
   file.lock(static_cast<uint64_t>(me));
@@ -50,9 +50,9 @@ Roll::Roll(const SharedFile &file, int64_t process, int64_t processes, int64_t r
   entries[me].pid.store(getpid(), std::memory_order_release);
 }
 
-Roll::~Roll() { SharedFile::unmap(entries, bytes()); }
+ProcessTable::~ProcessTable() { SharedFile::unmap(entries, bytes()); }
 
-void Roll::note(const Wait *wait, const std::string &text) {
+void ProcessTable::note(const Wait *wait, const std::string &text) {
   Entry &mine = entries[me];
   if (!wait) {
     mine.noted.store(0, std::memory_order_release);
@@ -67,7 +67,7 @@ void Roll::note(const Wait *wait, const std::string &text) {
   mine.noted.store(milliseconds(), std::memory_order_release);
 }
 
-std::optional<Watch::Note> Roll::noteOf(int64_t rank) const {
+std::optional<Watch::Note> ProcessTable::noteOf(int64_t rank) const {
   for (int64_t other = 0; other < processes; ++other) {
     const Entry &entry = entries[other];
     int64_t pid = entry.pid.load(std::memory_order_acquire);
@@ -96,7 +96,7 @@ std::optional<Watch::Note> Roll::noteOf(int64_t rank) const {
   return std::nullopt;
 }
 
-std::map<int64_t, Watch::Note> Roll::notes() const {
+std::map<int64_t, Watch::Note> ProcessTable::notes() const {
   std::map<int64_t, Watch::Note> all;
   for (int64_t process = 0; process < processes; ++process)
     if (entries[process].pid.load(std::memory_order_acquire) != 0)
@@ -105,14 +105,14 @@ std::map<int64_t, Watch::Note> Roll::notes() const {
   return all;
 }
 
-int64_t Roll::pidOf(int64_t rank) const {
+int64_t ProcessTable::pidOf(int64_t rank) const {
   for (int64_t other = 0; other < processes; ++other)
     if (entries[other].pid.load(std::memory_order_acquire) != 0 && entries[other].rank == rank)
       return entries[other].pid;
   return 0;
 }
 
-std::string Roll::ended() const {
+std::string ProcessTable::ended() const {
   for (int64_t other = 0; other < processes; ++other)
     if (int64_t pid = entries[other].pid.load(std::memory_order_acquire);
         other != me && pid != 0 && !file.isLocked(static_cast<uint64_t>(other)))

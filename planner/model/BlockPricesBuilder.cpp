@@ -1,4 +1,4 @@
-//===- LayBlocks.cpp - The layouts of placed blocks, and what is added up of them
+//===- BlockPricesBuilder.cpp - The layouts of placed blocks, and what is added up of them
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -59,12 +59,12 @@ private:
     bytes.each = share * bytes.each;
     return bytes;
   }
-  void addWaiting(Held &held, Value root, plan::Recompute mode, double share);
-  void addLeft(Held &held, Value value, plan::Recompute mode, double share);
+  void addWaiting(StoredValue &stored, Value root, plan::Recompute mode, double share);
+  void addLeft(StoredValue &stored, Value value, plan::Recompute mode, double share);
   Logits logitsOf(Value logits);
   void addExperts(Operation *op, uint32_t type);
-  void addRowsOf(Held &held, Value value, plan::Recompute mode);
-  void addGathered(Held &held, Value value, plan::Recompute mode, double share);
+  void addRowsOf(StoredValue &stored, Value value, plan::Recompute mode);
+  void addGathered(StoredValue &stored, Value value, plan::Recompute mode, double share);
   void addMemory();
 
   BlockPrices &prices;
@@ -282,20 +282,20 @@ void BlockPrices::Builder::addState(graph::ReadOp read, uint32_t type) {
 }
 
 /// Adds the bytes that the forward pass leaves; `share` is the part of blocks alike that leave them.
-void BlockPrices::Builder::addWaiting(Held &held, Value root, plan::Recompute mode, double share) {
+void BlockPrices::Builder::addWaiting(StoredValue &stored, Value root, plan::Recompute mode, double share) {
   for (const WaitingValues::Waiting &each : waiting.find(root, mode, WaitingValues::Work::Forward)) {
-    held.waiting[size_t(mode)].push_back(bytesOf(each, share));
+    stored.waiting[size_t(mode)].push_back(bytesOf(each, share));
     if (each.ofWeights)
-      held.ofWeights[size_t(mode)].push_back(bytesOf(each, share));
+      stored.ofWeights[size_t(mode)].push_back(bytesOf(each, share));
   }
 }
 
 /// Adds the bytes that input gradients leave for weight gradients, in the `share` of blocks alike that leave them.
-void BlockPrices::Builder::addLeft(Held &held, Value value, plan::Recompute mode, double share) {
+void BlockPrices::Builder::addLeft(StoredValue &stored, Value value, plan::Recompute mode, double share) {
   if (waiting.workOf(value.getDefiningOp(), mode) != WaitingValues::Work::InputGradient)
     return;
   for (const WaitingValues::Waiting &each : waiting.find(value, mode, WaitingValues::Work::InputGradient))
-    held.left[size_t(mode)].push_back(bytesOf(each, share));
+    stored.left[size_t(mode)].push_back(bytesOf(each, share));
 }
 
 BlockPrices::Logits BlockPrices::Builder::logitsOf(Value logits) {
@@ -326,17 +326,17 @@ void BlockPrices::Builder::addExperts(Operation *op, uint32_t type) {
 }
 
 /// The rows of a value that experts were sent wait beside it, for the gradients of their weights.
-void BlockPrices::Builder::addRowsOf(Held &held, Value value, plan::Recompute mode) {
+void BlockPrices::Builder::addRowsOf(StoredValue &stored, Value value, plan::Recompute mode) {
   for (Operation *user : value.getUsers())
     if (auto layer = dyn_cast<graph::ExpertsOp>(user); layer && layer.getX() == value)
-      held.waiting[size_t(mode)].push_back(ofGroup(bytesOf(value)));
+      stored.waiting[size_t(mode)].push_back(ofGroup(bytesOf(value)));
 }
 
 /// Keys and values that were gathered for the forward pass wait so, in the place of a rank's part of them.
-void BlockPrices::Builder::addGathered(Held &held, Value value, plan::Recompute mode, double share) {
+void BlockPrices::Builder::addGathered(StoredValue &stored, Value value, plan::Recompute mode, double share) {
   for (Operation *user : value.getUsers()) {
     if (isa<graph::ReshapeOp>(user) && graph::getPhase(user) == graph::Phase::Forward)
-      addGathered(held, user->getResult(0), mode, share);
+      addGathered(stored, user->getResult(0), mode, share);
     auto attention = dyn_cast<graph::AttentionOp>(user);
     if (!attention || attention.getQ() == value || values.gone(mode).contains(attention->getResult(0)))
       continue;
@@ -351,51 +351,51 @@ void BlockPrices::Builder::addGathered(Held &held, Value value, plan::Recompute 
     }
     whole.extents.end = prices.extents.size();
     part.each = -part.each;
-    llvm::append_values(held.waiting[size_t(mode)], whole, part);
+    llvm::append_values(stored.waiting[size_t(mode)], whole, part);
   }
 }
 
 void BlockPrices::Builder::addMemory() {
   for (Operation *op : row.uniqueOps())
     if (std::optional<uint32_t> type = typeOf(op); type && isa<graph::ReadOp>(op)) {
-      Held held{*type, {}};
+      StoredValue stored{*type, {}};
       for (size_t mode = 0; mode < kRecomputeModes; ++mode)
-        addWaiting(held, op->getResult(0), plan::Recompute(mode), 1);
+        addWaiting(stored, op->getResult(0), plan::Recompute(mode), 1);
       for (const WaitingValues::Waiting &each : waiting.findBrought(op->getResult(0)))
-        held.brought.push_back(bytesOf(each, 1));
-      prices.parameters.push_back(std::move(held));
+        stored.brought.push_back(bytesOf(each, 1));
+      prices.parameters.push_back(std::move(stored));
     }
   for (Value value : table.owned()) {
     std::optional<uint32_t> type = typeOf(value.getDefiningOp());
     bool ofExperts = isa<graph::ExpertsOp, graph::ExpertsGradOp>(value.getDefiningOp());
-    Held held{type.value_or(kNoBlock), ofExperts ? ofGroup(bytesOf(value)) : bytesOf(value)};
-    held.once = values.constants().contains(value);
+    StoredValue stored{type.value_or(kNoBlock), ofExperts ? ofGroup(bytesOf(value)) : bytesOf(value)};
+    stored.once = values.constants().contains(value);
     bool isLogits = values.logits().contains(value);
     for (size_t mode = 0; type && !isLogits && mode < kRecomputeModes; ++mode) {
-      auto waits = values.held(plan::Recompute(mode)).find(value);
-      if (waits != values.held(plan::Recompute(mode)).end()) {
-        addWaiting(held, waits->second.value, plan::Recompute(mode), waits->second.share);
-        addRowsOf(held, value, plan::Recompute(mode));
+      auto waits = values.saved(plan::Recompute(mode)).find(value);
+      if (waits != values.saved(plan::Recompute(mode)).end()) {
+        addWaiting(stored, waits->second.value, plan::Recompute(mode), waits->second.share);
+        addRowsOf(stored, value, plan::Recompute(mode));
         // The result of an attention whose heads are split in the place of positions is read in both forms.
         if (prices.exchange == SequenceExchange::AllToAll && isa<graph::AttentionOp>(value.getDefiningOp()) &&
             cast<OpResult>(value).getResultNumber() == 0)
-          addWaiting(held, waits->second.value, plan::Recompute(mode), waits->second.share);
+          addWaiting(stored, waits->second.value, plan::Recompute(mode), waits->second.share);
         if (prices.exchange == SequenceExchange::Gather)
-          addGathered(held, waits->second.value, plan::Recompute(mode), waits->second.share);
+          addGathered(stored, waits->second.value, plan::Recompute(mode), waits->second.share);
         if (waits->second.again)
-          addLeft(held, waits->second.again, plan::Recompute(mode), 1 - waits->second.share);
+          addLeft(stored, waits->second.again, plan::Recompute(mode), 1 - waits->second.share);
       } else {
         Operation *op = row.typical(value.getDefiningOp());
-        addLeft(held, op->getResult(cast<OpResult>(value).getResultNumber()), plan::Recompute(mode), 1);
+        addLeft(stored, op->getResult(cast<OpResult>(value).getResultNumber()), plan::Recompute(mode), 1);
       }
     }
     if (ofExperts)
-      for (auto *waiting : {&held.waiting, &held.ofWeights, &held.left})
+      for (auto *waiting : {&stored.waiting, &stored.ofWeights, &stored.left})
         for (std::vector<Bytes> &bytes : *waiting)
           llvm::for_each(bytes, [&](Bytes &each) { each = ofGroup(each); });
-    if (isLogits && values.held(plan::Recompute::None).contains(value))
-      held.logits = logitsOf(value);
-    prices.values.push_back(std::move(held));
+    if (isLogits && values.saved(plan::Recompute::None).contains(value))
+      stored.logits = logitsOf(value);
+    prices.values.push_back(std::move(stored));
   }
 }
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_TOOLS_DTCC_PLAN_QUESTIONS_LOADSTEP_H
-#define DTCC_TOOLS_DTCC_PLAN_QUESTIONS_LOADSTEP_H
+#ifndef DTCC_TOOLS_DTCC_PLAN_QUERIES_LOADSTEP_H
+#define DTCC_TOOLS_DTCC_PLAN_QUERIES_LOADSTEP_H
 
 #include "compiler/options/Options.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -32,4 +32,4 @@ private:
 
 } // namespace dtcc
 
-#endif // DTCC_TOOLS_DTCC_PLAN_QUESTIONS_LOADSTEP_H
+#endif // DTCC_TOOLS_DTCC_PLAN_QUERIES_LOADSTEP_H

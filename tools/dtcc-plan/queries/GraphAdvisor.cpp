@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/dtcc-plan/questions/GraphAdvisor.h"
+#include "tools/dtcc-plan/queries/GraphAdvisor.h"
 #include "compiler/planning/ConfirmPlans.h"
 #include "compiler/planning/LowerPlan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,7 +14,7 @@
 using namespace dtcc;
 using llvm::StringRef;
 
-/// Plans among which the best, or that which needs least, is looked for.
+/// Numbers of plans among which the best one, or the one that needs least memory, is looked for.
 static constexpr size_t kKept = 20, kNearest = 1000;
 
 /// `bind` with another batch; nothing if it names none.
@@ -33,11 +33,11 @@ static std::optional<std::string> bindBatch(StringRef bind, int64_t batch) {
 
 LoadedStep *GraphAdvisor::stepFor(int64_t other) {
   if (other == 0 || other == batch)
-    return question.graph.get();
+    return query.graph.get();
   auto [at, isNew] = others.try_emplace(other);
   if (isNew)
-    if (std::optional<std::string> bind = bindBatch(question.options.bind, other)) {
-      Options options = question.options;
+    if (std::optional<std::string> bind = bindBatch(query.options.bind, other)) {
+      Options options = query.options;
       options.bind = *bind;
       at->second = LoadedStep::load(options, /*silent=*/true);
     }
@@ -53,16 +53,16 @@ mlir::FailureOr<SearchResult> GraphAdvisor::search(const PlanRequest &request, c
   SearchLimits limits = given;
   limits.silent = true;
   if (!limits.given)
-    limits.pricers = step == question.graph.get() ? &question.pricers : nullptr;
+    limits.pricers = step == query.graph.get() ? &query.pricers : nullptr;
   mlir::ModuleOp module = step->module();
   mlir::ScopedDiagnosticHandler silence(module.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
-  return searchPlans(module, question.options, request, limits);
+  return searchPlans(module, query.options, request, limits);
 }
 
 bool GraphAdvisor::confirm(SearchResult &result) {
-  mlir::ModuleOp module = question.graph->module();
+  mlir::ModuleOp module = query.graph->module();
   mlir::ScopedDiagnosticHandler silence(module.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
-  return succeeded(confirmPlans(module, question.options, result, /*silent=*/true));
+  return succeeded(confirmPlans(module, query.options, result, /*silent=*/true));
 }
 
 std::optional<plan::PlanReport> GraphAdvisor::bestOf(const PlanRequest &request, SearchLimits limits, int64_t other) {
@@ -91,7 +91,7 @@ static bool isMesh(const plan::Parallelism &shape, const plan::Parallelism &mesh
 }
 
 std::optional<plan::PlanReport> GraphAdvisor::best(const plan::Restriction &restriction) {
-  PlanRequest request = restriction.devices ? requestFor(question.request, restriction.devices) : question.request;
+  PlanRequest request = restriction.devices ? requestFor(query.request, restriction.devices) : query.request;
   if (restriction.recompute)
     request.recompute = *restriction.recompute ? plan::Recompute::Full : plan::Recompute::None;
   SearchLimits limits;
@@ -118,7 +118,7 @@ std::vector<plan::PlanReport> GraphAdvisor::fasterOnes(const plan::PlanReport &t
   limits.anyMemory = true;
   limits.keep = kKept;
   std::vector<plan::PlanReport> plans;
-  mlir::FailureOr<SearchResult> result = search(question.request, limits);
+  mlir::FailureOr<SearchResult> result = search(query.request, limits);
   if (failed(result))
     return plans;
   for (plan::PlanReport &plan : result->report.plans) {
@@ -132,9 +132,9 @@ std::vector<plan::PlanReport> GraphAdvisor::fasterOnes(const plan::PlanReport &t
 
 std::optional<int64_t> GraphAdvisor::fewest() {
   // With heterogeneous devices the number depends on the device kind.
-  if (isThisMachine(question.options) || !question.kinds.empty())
+  if (isThisMachine(query.options) || !query.kinds.empty())
     return std::nullopt;
-  std::optional<FewestDevices> found = fewestDevices(question.graph->module(), question.options, question.request);
+  std::optional<FewestDevices> found = fewestDevices(query.graph->module(), query.options, query.request);
   return found ? std::optional(found->devices) : std::nullopt;
 }
 
@@ -152,12 +152,12 @@ static plan::Parallelism withExchangeOf(const PlanRequest &request, plan::Parall
 }
 
 std::optional<plan::PlanReport> GraphAdvisor::price(const plan::Parallelism &given) {
-  plan::Parallelism shape = withExchangeOf(question.request, given);
+  plan::Parallelism shape = withExchangeOf(query.request, given);
   SearchLimits limits;
   limits.keep = kKept;
   limits.allows = [&](const plan::Parallelism &other) { return other == shape; };
   for (bool anyMemory : {false, true})
-    for (const PlanRequest &request : {question.request, holding(question.request, shape)}) {
+    for (const PlanRequest &request : {query.request, holding(query.request, shape)}) {
       limits.anyMemory = anyMemory;
       mlir::FailureOr<SearchResult> result = search(request, limits);
       if (succeeded(result) && confirm(*result))
@@ -180,10 +180,10 @@ static bool isAgainAlike(const plan::Plan &a, const plan::Plan &b) {
 }
 
 std::optional<plan::PlanReport> GraphAdvisor::priceTime(const plan::Plan &plan) {
-  plan::Parallelism shape = withExchangeOf(question.request, plan::shapeOf(plan::parallelismOf(plan)));
+  plan::Parallelism shape = withExchangeOf(query.request, plan::shapeOf(plan::parallelismOf(plan)));
   SearchLimits limits;
   PricerCache pricers;
-  auto step = question.graph->module().lookupSymbol<mlir::func::FuncOp>("step");
+  auto step = query.graph->module().lookupSymbol<mlir::func::FuncOp>("step");
   if (auto given = spmd::GivenPlacement::of(step, plan)) {
     shape.exchange = shape.cp > 1 ? given->exchange() : plan::SequenceExchange::Cheaper;
     limits.given = std::make_shared<const spmd::GivenPlacement>(std::move(*given));
@@ -191,7 +191,7 @@ std::optional<plan::PlanReport> GraphAdvisor::priceTime(const plan::Plan &plan) 
   }
   limits.allows = [&](const plan::Parallelism &other) { return other == shape; };
   // If the plan came from a search, its offload is needed for memory. The first search may not ask for it.
-  for (const PlanRequest &request : {question.request, holding(question.request, shape)}) {
+  for (const PlanRequest &request : {query.request, holding(query.request, shape)}) {
     mlir::FailureOr<SearchResult> result = search(request, limits);
     if (failed(result))
       continue;
@@ -199,7 +199,7 @@ std::optional<plan::PlanReport> GraphAdvisor::priceTime(const plan::Plan &plan) 
       return std::move(result->report.plans.front());
   }
   limits.anyMemory = true;
-  for (PlanRequest request : {question.request, holding(question.request, shape)}) {
+  for (PlanRequest request : {query.request, holding(query.request, shape)}) {
     request.recompute = plan.recompute;
     mlir::FailureOr<SearchResult> result = search(request, limits);
     if (succeeded(result))
@@ -213,7 +213,7 @@ std::optional<plan::PlanReport> GraphAdvisor::price(const plan::Plan &plan) {
   if (!report || report->estimated)
     return report;
   // If the plan has a program, the program's memory is taken.
-  if (LoweredPlan lowered = lowerPlan(question.graph->module(), question.options, plan); lowered.module) {
+  if (LoweredPlan lowered = lowerPlan(query.graph->module(), query.options, plan); lowered.module) {
     report->confirm(lowered.most(), lowered.separateBytes);
     report->fits = memoryBytes <= 0 || report->memory.total() <= memoryBytes;
   }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_TOOLS_DTCC_PLAN_QUESTIONS_SEARCHTRANSFORMER_H
-#define DTCC_TOOLS_DTCC_PLAN_QUESTIONS_SEARCHTRANSFORMER_H
+#ifndef DTCC_TOOLS_DTCC_PLAN_QUERIES_SEARCHTRANSFORMER_H
+#define DTCC_TOOLS_DTCC_PLAN_QUERIES_SEARCHTRANSFORMER_H
 
 #include "planner/parallelism/Offload.h"
 #include "planner/transformer/TransformerReport.h"
@@ -44,4 +44,4 @@ llvm::Error searchTransformer(const Arguments &arguments, llvm::raw_ostream &str
 
 } // namespace dtcc
 
-#endif // DTCC_TOOLS_DTCC_PLAN_QUESTIONS_SEARCHTRANSFORMER_H
+#endif // DTCC_TOOLS_DTCC_PLAN_QUERIES_SEARCHTRANSFORMER_H

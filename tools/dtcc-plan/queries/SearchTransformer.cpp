@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/dtcc-plan/questions/SearchTransformer.h"
+#include "tools/dtcc-plan/queries/SearchTransformer.h"
 #include "planner/search/SearchHints.h"
 #include "planner/transformer/Memory.h"
 #include "planner/transformer/MemoryTable.h"

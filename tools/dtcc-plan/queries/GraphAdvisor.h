@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_TOOLS_DTCC_PLAN_QUESTIONS_GRAPHADVISOR_H
-#define DTCC_TOOLS_DTCC_PLAN_QUESTIONS_GRAPHADVISOR_H
+#ifndef DTCC_TOOLS_DTCC_PLAN_QUERIES_GRAPHADVISOR_H
+#define DTCC_TOOLS_DTCC_PLAN_QUERIES_GRAPHADVISOR_H
 
 #include "planner/search/Explanation.h"
-#include "tools/dtcc-plan/questions/Question.h"
+#include "tools/dtcc-plan/queries/PlanQuery.h"
 
 namespace dtcc {
 
@@ -18,9 +18,9 @@ namespace dtcc {
 /// compiled, as the search does with its best plan, and reports the memory of its program.
 class GraphAdvisor : public plan::Advisor {
 public:
-  /// `report` is the result of the search for `question`, which holds a graph.
-  GraphAdvisor(const Question &question, const plan::SearchReport &report)
-      : question(question), batch(report.batch), memoryBytes(report.memoryBytes) {}
+  /// `report` is the result of the search for `query`, which holds a graph.
+  GraphAdvisor(const PlanQuery &query, const plan::SearchReport &report)
+      : query(query), batch(report.batch), memoryBytes(report.memoryBytes) {}
   std::optional<plan::PlanReport> best(const plan::Restriction &restriction) override;
   std::vector<plan::PlanReport> fasterOnes(const plan::PlanReport &than, size_t most) override;
   std::optional<int64_t> fewest() override;
@@ -42,7 +42,7 @@ private:
   std::optional<plan::PlanReport> priceTime(const plan::Plan &plan);
   LoadedStep *stepFor(int64_t batch);
 
-  const Question &question;
+  const PlanQuery &query;
   int64_t batch;
   double memoryBytes;
   /// The model with other batches; null where it cannot be loaded so.
@@ -51,4 +51,4 @@ private:
 
 } // namespace dtcc
 
-#endif // DTCC_TOOLS_DTCC_PLAN_QUESTIONS_GRAPHADVISOR_H
+#endif // DTCC_TOOLS_DTCC_PLAN_QUERIES_GRAPHADVISOR_H

@@ -1,4 +1,4 @@
-//===- Question.h - A model on a cluster, as commands are asked about it
+//===- PlanQuery.h - A model on a cluster, as commands are asked about it
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,17 +10,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_TOOLS_DTCC_PLAN_QUESTIONS_QUESTION_H
-#define DTCC_TOOLS_DTCC_PLAN_QUESTIONS_QUESTION_H
+#ifndef DTCC_TOOLS_DTCC_PLAN_QUERIES_PLANQUERY_H
+#define DTCC_TOOLS_DTCC_PLAN_QUERIES_PLANQUERY_H
 
 #include "compiler/planning/PlanSearch.h"
 #include "tools/dtcc-plan/arguments/ToldError.h"
-#include "tools/dtcc-plan/questions/LoadStep.h"
-#include "tools/dtcc-plan/questions/SearchTransformer.h"
+#include "tools/dtcc-plan/queries/LoadStep.h"
+#include "tools/dtcc-plan/queries/SearchTransformer.h"
 
 namespace dtcc {
 
-struct Question {
+struct PlanQuery {
   std::optional<TransformerSearch> sizes;
   /// Without `sizes`: a graph, its options, and the placements of its searches.
   std::unique_ptr<LoadedStep> graph;
@@ -33,7 +33,7 @@ struct Question {
   std::vector<int64_t> kinds;
 
   /// `model`: the path of the model; empty if --transformer must say it. `silent`: without the notes of its import.
-  static llvm::Expected<Question> read(llvm::StringRef model, const Arguments &arguments, bool silent = false);
+  static llvm::Expected<PlanQuery> read(llvm::StringRef model, const Arguments &arguments, bool silent = false);
   void setKinds(const cost::Cluster &cluster);
   /// An error unless a plan, of this name, takes all devices, or all of one kind.
   llvm::Error checkRanks(llvm::StringRef plan, int64_t ranks, const plan::SearchReport &report) const;
@@ -45,11 +45,11 @@ struct Question {
 };
 
 /// The options with values that read takes, and `more`.
-std::vector<llvm::StringRef> questionValues(llvm::ArrayRef<llvm::StringRef> more = {});
+std::vector<llvm::StringRef> queryValues(llvm::ArrayRef<llvm::StringRef> more = {});
 
 /// An error if sizes are asked about and options are given that go with a model file alone, but for `known` ones.
 llvm::Error refuseFileValues(const Arguments &arguments, llvm::ArrayRef<llvm::StringRef> known = {});
 
 } // namespace dtcc
 
-#endif // DTCC_TOOLS_DTCC_PLAN_QUESTIONS_QUESTION_H
+#endif // DTCC_TOOLS_DTCC_PLAN_QUERIES_PLANQUERY_H

@@ -1,11 +1,11 @@
-//===- MeetingProgram.cpp - What the step of a stage has to do with other stages
+//===- ExchangeProgram.cpp - What the step of a stage exchanges with others
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-#include "planner/schedule/MeetingProgram.h"
+#include "planner/schedule/ExchangeProgram.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -14,8 +14,8 @@ namespace dtcc::plan {
 namespace {
 /// From, to.
 using Direction = std::pair<int64_t, int64_t>;
-Direction directionOf(int64_t stage, const Meeting &message) {
-  return message.kind == Meeting::Send ? Direction{stage, message.peer} : Direction{message.peer, stage};
+Direction directionOf(int64_t stage, const StageExchange &message) {
+  return message.kind == StageExchange::Send ? Direction{stage, message.peer} : Direction{message.peer, stage};
 }
 
 /// The channels of all messages of a step, as they are sent and as they are received.
@@ -51,73 +51,73 @@ struct Orders {
 
 /// A place in the step of a stage.
 struct Cursor {
-  size_t run = 0, meeting = 0;
+  size_t run = 0, exchange = 0;
 
-  /// The meeting that comes next; null at the end.
-  const Meeting *find(const MeetingProgram &program) {
-    for (; run < program.runs.size(); ++run, meeting = 0)
-      if (const auto &meetings = program.phases[program.runs[run].first].meetings; meeting < meetings.size())
-        return &meetings[meeting];
+  /// The exchange that comes next; null at the end.
+  const StageExchange *find(const ExchangeProgram &program) {
+    for (; run < program.runs.size(); ++run, exchange = 0)
+      if (const auto &exchanges = program.phases[program.runs[run].first].exchanges; exchange < exchanges.size())
+        return &exchanges[exchange];
     return nullptr;
   }
 };
 
 /// Runs all; at the end the cursors stand behind what each stage waits in.
-std::string simulate(llvm::ArrayRef<MeetingProgram> programs, std::vector<Cursor> &cursors,
+std::string simulate(llvm::ArrayRef<ExchangeProgram> programs, std::vector<Cursor> &cursors,
                      std::vector<bool> &waitsToSend) {
   Rendezvous rendezvous(programs.size());
   for (size_t stage = 0; stage < programs.size(); ++stage)
-    for (const MeetingProgram::Phase &phase : programs[stage].phases)
-      for (const Meeting &meeting : phase.meetings)
-        if (meeting.kind == Meeting::Send)
-          rendezvous.reserve(stage, meeting);
+    for (const ExchangeProgram::Phase &phase : programs[stage].phases)
+      for (const StageExchange &exchange : phase.exchanges)
+        if (exchange.kind == StageExchange::Send)
+          rendezvous.reserve(stage, exchange);
   cursors.assign(programs.size(), {});
   waitsToSend.assign(programs.size(), false);
-  auto next = [&](int64_t stage) -> llvm::FailureOr<std::optional<Meeting>> {
-    const MeetingProgram &program = programs[stage];
-    const Meeting *found = cursors[stage].find(program);
-    waitsToSend[stage] = found && found->kind == Meeting::Send;
+  auto next = [&](int64_t stage) -> llvm::FailureOr<std::optional<StageExchange>> {
+    const ExchangeProgram &program = programs[stage];
+    const StageExchange *found = cursors[stage].find(program);
+    waitsToSend[stage] = found && found->kind == StageExchange::Send;
     if (!found)
-      return std::optional<Meeting>();
-    Meeting meeting = *found;
+      return std::optional<StageExchange>();
+    StageExchange exchange = *found;
     auto [phase, slot] = program.runs[cursors[stage].run];
-    meeting.where = "in " + program.phases[phase].name + " " + std::to_string(slot);
-    ++cursors[stage].meeting;
-    return std::optional(std::move(meeting));
+    exchange.where = "in " + program.phases[phase].name + " " + std::to_string(slot);
+    ++cursors[stage].exchange;
+    return std::optional(std::move(exchange));
   };
   return *rendezvous.run(next, [](llvm::ArrayRef<int64_t>) {});
 }
 } // namespace
 
-std::string checkMeetings(llvm::ArrayRef<MeetingProgram> programs) {
+std::string checkExchanges(llvm::ArrayRef<ExchangeProgram> programs) {
   std::vector<Cursor> cursors;
   std::vector<bool> waitsToSend;
   return simulate(programs, cursors, waitsToSend);
 }
 
-void mergeChannels(llvm::MutableArrayRef<MeetingProgram> programs) {
+void mergeChannels(llvm::MutableArrayRef<ExchangeProgram> programs) {
   std::map<Direction, Orders> orders;
   for (const auto &[stage, program] : llvm::enumerate(programs))
     for (auto [phase, slot] : program.runs)
-      for (const Meeting &meeting : program.phases[phase].meetings)
-        if (meeting.kind != Meeting::Collective) {
-          Orders &order = orders[directionOf(stage, meeting)];
-          (meeting.kind == Meeting::Send ? order.sent : order.received).push_back(meeting.channel);
+      for (const StageExchange &exchange : program.phases[phase].exchanges)
+        if (exchange.kind != StageExchange::Collective) {
+          Orders &order = orders[directionOf(stage, exchange)];
+          (exchange.kind == StageExchange::Send ? order.sent : order.received).push_back(exchange.channel);
         }
   std::map<Direction, std::map<std::string, size_t>> numbers;
   for (const auto &[direction, order] : orders)
     numbers[direction] = order.merge();
   for (const auto &[stage, program] : llvm::enumerate(programs))
-    for (MeetingProgram::Phase &phase : program.phases)
-      for (Meeting &meeting : phase.meetings)
-        if (meeting.kind != Meeting::Collective) {
+    for (ExchangeProgram::Phase &phase : program.phases)
+      for (StageExchange &exchange : phase.exchanges)
+        if (exchange.kind != StageExchange::Collective) {
           // A phase that no run names has numbers of its own.
-          std::map<std::string, size_t> &known = numbers[directionOf(stage, meeting)];
-          meeting.channel = std::to_string(known.try_emplace(meeting.channel, known.size()).first->second);
+          std::map<std::string, size_t> &known = numbers[directionOf(stage, exchange)];
+          exchange.channel = std::to_string(known.try_emplace(exchange.channel, known.size()).first->second);
         }
 }
 
-void reserveMeetings(llvm::MutableArrayRef<MeetingProgram> programs) {
+void reserveExchanges(llvm::MutableArrayRef<ExchangeProgram> programs) {
   std::vector<Cursor> cursors;
   std::vector<bool> waitsToSend;
   // Ends: no send waits where there is room for a message of every micro-batch.
@@ -129,8 +129,8 @@ void reserveMeetings(llvm::MutableArrayRef<MeetingProgram> programs) {
       if (!waitsToSend[stage])
         continue;
       const Cursor &at = cursors[stage];
-      MeetingProgram &program = programs[stage];
-      ++program.phases[program.runs[at.run].first].meetings[at.meeting - 1].room;
+      ExchangeProgram &program = programs[stage];
+      ++program.phases[program.runs[at.run].first].exchanges[at.exchange - 1].room;
       more = true;
     }
   }
