@@ -138,7 +138,7 @@ def check(name, mode, path):
     worst = max(abs(a - b) / b for a, b in zip(found, wanted, strict=True))
     print(f"{path}: relative difference {worst:.1e}", flush=True)
     assert worst <= 1e-6, (found, wanted)
-    assert kind == "start" or abs(across - wanted[0]) > 1e-4 * across, (across, wanted[0])
+    assert kind == "start" or abs(across - wanted[0]) > 1e-5 * across, (across, wanted[0])
 
 
 def main():
