@@ -87,20 +87,11 @@ static FailureOr<double> separateBytes(exec::ProgramOp program, const SymbolTabl
   return bytes;
 }
 
-/// The prediction that a program can make under a plan. Logits are a row of one rank's positions, and the class of the
-/// largest logit is looked for among all classes.
+/// The prediction that a program can make under a plan. Logits are a row of one rank's positions.
 static graph::Prediction predictionUnder(const plan::Plan &plan, func::FuncOp step) {
-  graph::CrossEntropyOp loss = graph::findPredictingLoss(step);
-  graph::Prediction prediction = graph::predictionOf(step, loss);
-  if (prediction == graph::Prediction::None)
-    return prediction;
-  const plan::OpPlan *entry = plan.findOp(*graph::getOrigin(loss));
-  int64_t classes = cast<FactorOpInterface>(loss.getOperation()).getFactorMap().operands[0].back();
-  auto axes = entry ? entry->factors.find(classes) : decltype(entry->factors.end())();
-  bool splitsClasses = entry && axes != entry->factors.end() && !plan.withoutUnitAxes(axes->second).empty();
-  bool splits =
-      prediction == graph::Prediction::Logits ? !plan.withoutUnitAxes(plan.sequenceAxes).empty() : splitsClasses;
-  return splits ? graph::Prediction::None : prediction;
+  graph::Prediction prediction = graph::predictionOf(step, graph::findPredictingLoss(step));
+  bool splitsRows = prediction == graph::Prediction::Logits && !plan.withoutUnitAxes(plan.sequenceAxes).empty();
+  return splitsRows ? graph::Prediction::None : prediction;
 }
 
 void dtcc::addEvaluation(func::FuncOp step, const Options &options, const plan::Plan &plan) {

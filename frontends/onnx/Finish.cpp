@@ -255,7 +255,13 @@ static void classifyInputs(func::FuncOp function) {
     if (auto loss = dyn_cast<graph::CrossEntropyOp>(op))
       mark(loss.getLabels(), "labels", cast<ShapedType>(loss.getLogits().getType()).getShape().back(),
            loss.getIgnoreIndex());
-  });
+  }); // Positions index a table as tokens do. Only their name, which is that of transformers, tells them apart.
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto name = function.getArgAttrOfType<StringAttr>(i, "graph.name");
+    auto type = cast<ShapedType>(function.getArgument(i).getType());
+    if (name && name.getValue() == "position_ids" && type.getRank() == 2 && type.getElementType().isInteger(64))
+      function.setArgAttr(i, "graph.role", StringAttr::get(context, "positions"));
+  }
 }
 
 /// The output that is the loss; null if none is.

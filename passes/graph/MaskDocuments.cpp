@@ -79,6 +79,9 @@ LogicalResult DocumentMasker::findTokens() {
     if (name && (name.getValue() == "documents" || name.getValue() == "document_positions"))
       return function.emitError("--mask-documents adds an input '") << name.getValue() << "', and the model has one";
     auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role");
+    // The model's own positions restart at documents.
+    if (role && role.getValue() == "positions")
+      positions = argument;
     if (!role || role.getValue() != "tokens")
       continue;
     tokens = argument;
@@ -87,6 +90,9 @@ LogicalResult DocumentMasker::findTokens() {
   if (names.size() != 1)
     return function.emitError("--mask-documents needs a model that reads one input of tokens, got: ")
            << (names.empty() ? "none" : llvm::join(names, ", "));
+  if (positions && positions.getType() != tokens.getType())
+    return function.emitError("--mask-documents needs a position for each token, got positions of ")
+           << positions.getType() << " for tokens of " << tokens.getType();
   if (rankOf(tokens) != 2)
     return function.emitError("--mask-documents needs tokens of 2 dimensions, samples and positions, got: ")
            << rankOf(tokens);
@@ -140,8 +146,8 @@ LogicalResult DocumentMasker::lookUpTables(RotaryOp op, int64_t sample, int64_t 
   llvm::sort(order, [&](int64_t a, int64_t b) { return now[a] < now[b]; });
   for (OpOperand *table : {&op.getCosMutable(), &op.getSinMutable()}) {
     Value value = table->get();
-    if (dynamic.contains(value))
-      return op.emitError("--mask-documents needs rotary tables that depend on the position alone");
+    if (dynamic.contains(value)) // computed from the model's own positions
+      return success();
     value = hasSamples ? tables.spread(value, llvm::find(old, sample) - old.begin(), from - old.begin())
                        : tables.lookUp(value, from - old.begin());
     if (!value)

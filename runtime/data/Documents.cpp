@@ -12,7 +12,7 @@ namespace {
 
 class DocumentNumbers final : public ExampleSource {
 public:
-  DocumentNumbers(std::unique_ptr<ExampleSource> tokens, DocumentMark mark, DocumentNumber number)
+  DocumentNumbers(std::unique_ptr<ExampleSource> tokens, std::optional<DocumentMark> mark, DocumentNumber number)
       : tokens(std::move(tokens)), mark(mark), number(number) {}
 
   int64_t examples() const override { return tokens->examples(); }
@@ -32,7 +32,7 @@ public:
     room.clear();
     int64_t document = 0, begin = 0;
     for (int64_t i = 0; i < offset + count; ++i) {
-      bool begins = i > 0 && values[static_cast<size_t>(mark.begins ? i : i - 1)] == mark.id;
+      bool begins = i > 0 && mark && values[static_cast<size_t>(mark->begins ? i : i - 1)] == mark->id;
       if (begins) {
         ++document;
         begin = i;
@@ -45,14 +45,14 @@ public:
 
 private:
   std::unique_ptr<ExampleSource> tokens;
-  DocumentMark mark;
+  std::optional<DocumentMark> mark;
   DocumentNumber number;
 };
 
 } // namespace
 
-std::unique_ptr<ExampleSource> openDocumentNumbers(std::unique_ptr<ExampleSource> tokens, DocumentMark mark,
-                                                   DocumentNumber number) {
+std::unique_ptr<ExampleSource> openDocumentNumbers(std::unique_ptr<ExampleSource> tokens,
+                                                   std::optional<DocumentMark> mark, DocumentNumber number) {
   return std::make_unique<DocumentNumbers>(std::move(tokens), mark, number);
 }
 

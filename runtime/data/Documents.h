@@ -42,9 +42,9 @@ struct DocumentOptions {
 /// Numbers that a program reads of each token of a sample.
 enum class DocumentNumber { Document, Position };
 
-/// The numbers of the samples that `tokens` has.
-std::unique_ptr<ExampleSource> openDocumentNumbers(std::unique_ptr<ExampleSource> tokens, DocumentMark mark,
-                                                   DocumentNumber number);
+/// The numbers of the samples that `tokens` has. Without a mark a sample is one document.
+std::unique_ptr<ExampleSource> openDocumentNumbers(std::unique_ptr<ExampleSource> tokens,
+                                                   std::optional<DocumentMark> mark, DocumentNumber number);
 
 } // namespace dtcc::rt
 

@@ -65,10 +65,6 @@ std::map<std::string, std::string> findFiles(const Image &image, const DataOptio
   return files;
 }
 
-bool isNumber(const dtcc_input &input) {
-  return input.role == DTCC_INPUT_DOCUMENTS || input.role == DTCC_INPUT_POSITIONS;
-}
-
 /// The input of tokens; null if the model has none.
 const dtcc_input *findTokenInput(const Image &image) {
   for (const dtcc_input &input : image.inputs())
@@ -128,10 +124,10 @@ std::unique_ptr<ExampleSource> InputSources::openNumbers(const dtcc_input &input
   const dtcc_input *tokens = findTokenInput(image);
   if (!tokens)
     fail("the input '", nameOf(input), "' is computed from tokens, and this program reads none");
-  if (!mark)
+  if (!mark && input.role == DTCC_INPUT_DOCUMENTS)
     failWith(Status::Usage, "this program keeps attention within documents: give --eos=ID, the token that ends a "
                             "document, or --bos=ID, the token that begins one");
-  markIsUsed = true;
+  markIsUsed = mark.has_value();
   auto file = files.find(nameOf(*tokens));
   std::unique_ptr<ExampleSource> source;
   if (file != files.end())
@@ -140,7 +136,7 @@ std::unique_ptr<ExampleSource> InputSources::openNumbers(const dtcc_input &input
     source = openTokens(*tokens);
   else
     fail("the input '", nameOf(input), "' is computed from the tokens, for which there is no file");
-  return openDocumentNumbers(std::move(source), *mark,
+  return openDocumentNumbers(std::move(source), mark,
                              input.role == DTCC_INPUT_DOCUMENTS ? DocumentNumber::Document : DocumentNumber::Position);
 }
 
@@ -148,7 +144,10 @@ std::unique_ptr<ExampleSource> InputSources::open(const dtcc_input &input) {
   const std::string name = nameOf(input);
   if (auto file = files.find(name); file != files.end())
     return openFile(input, file->second);
-  if (isNumber(input) && options.areGiven())
+  if (input.role == DTCC_INPUT_DOCUMENTS && options.areGiven())
+    return openNumbers(input);
+  // Without --tokens and a mark, positions are data of the user's own.
+  if (input.role == DTCC_INPUT_POSITIONS && (corpus || mark))
     return openNumbers(input);
   if (corpus && input.role != DTCC_INPUT_DATA)
     return openTokens(input);

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <filesystem>
 #include <numeric>
 #include <set>
 

@@ -92,5 +92,22 @@ TEST(Documents, AreNumberedInAWindow) {
   }
 }
 
+/// Positions of a model's own need no mark: without it a window is one document.
+TEST(Documents, PositionsCountWithoutThem) {
+  Folder folder;
+  writeShard(folder / "a.bin", 10, 8);
+  InputsOnly program(2);
+  program.input("ids", DTCC_I64, {4}, 1, DTCC_INPUT_TOKENS);
+  program.input("position_ids", DTCC_I64, {4}, 1, DTCC_INPUT_POSITIONS);
+  Batches batches(program.image(), {{}, folder / "a.bin", {}});
+  EXPECT_EQ(program.values<int64_t>(batches, 1, 0, 0, 0), (std::vector<int64_t>{0, 1, 2, 3, 0, 1, 2, 3}));
+  // With --data they are given.
+  std::vector<int64_t> ids(8);
+  writeNpy(folder / "ids.npy", "<i8", "(2, 4)", ids.data(), 64);
+  EXPECT_NE(
+      failure([&] { Batches(program.image(), {{folder.path}, "", {}}); }).find("no file for the input 'position_ids'"),
+      std::string::npos);
+}
+
 } // namespace
 } // namespace dtcc::rt::test
