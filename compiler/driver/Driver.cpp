@@ -169,8 +169,9 @@ void Driver::tellOfHost(exec::ProgramOp program) {
 void Driver::tellOfLabels() {
   auto reason = module->getAttrOfType<StringAttr>("dtcc.label_shift_by");
   if (reason && (options.verbose || reason.getValue() == kLabelShiftIsAGuess))
-    module.emitRemark("--tokens labels position t with token t")
-        << (labelShift(module) ? " + 1" : ", since the model shifts its labels itself") << ", " << reason.getValue();
+    module.emitRemark("--tokens labels each token with ")
+        << (labelShift(module) ? "the next one" : "itself, because the model shifts its labels") << ", "
+        << reason.getValue();
 }
 
 LogicalResult Driver::emitKernels() {

@@ -175,6 +175,8 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
   out << "training batch " << training.batch << ", lr " << training.lr << " " << schedules[training.schedule % 3]
       << ", warm-up " << training.warmup << ", seed " << training.seed << "\n";
   out << codeText(image) << "\n";
+  if (std::string_view weights = image.string(image.header().weights); !weights.empty())
+    out << "weights  " << weights << ", a file beside the program (--weights starts from others)\n";
   std::set<std::string_view> inputs;
   for (const dtcc_input &input : image.inputs()) {
     if (!inputs.insert(image.string(input.name)).second)

@@ -9,6 +9,16 @@ install(DIRECTORY docs/ DESTINATION share/doc/dtcc)
 install(FILES LICENSE DESTINATION share/doc/dtcc)
 install(DIRECTORY examples/ DESTINATION share/dtcc/examples PATTERN __pycache__ EXCLUDE)
 
+# For builds of others: find_package(dtcc), and the tables inside a program.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+configure_package_config_file(tools/cmake/dtccConfig.cmake.in ${CMAKE_BINARY_DIR}/dtccConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/dtcc PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/dtccConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/dtccConfig.cmake ${CMAKE_BINARY_DIR}/dtccConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/dtcc)
+install(DIRECTORY runtime/abi/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dtcc/runtime/abi FILES_MATCHING PATTERN *.h PATTERN *.def)
+
 # Completions and man pages, made from the tables that the tools print.
 set(option_pages ${CMAKE_BINARY_DIR}/option-pages)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)

@@ -14,9 +14,9 @@
 // RUN: dtcc -v %t/outside.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=NOTE-OUTSIDE
 // RUN: dtcc %t/tables.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=NOTE-GUESS
 // RUN: dtcc %t/inside.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=SILENT
-// NOTE-INSIDE: note: --tokens labels position t with token t, since the model shifts its labels itself, as its graph shows
-// NOTE-OUTSIDE: note: --tokens labels position t with token t + 1, as its graph shows
-// NOTE-GUESS: note: --tokens labels position t with token t + 1, as most models expect; its graph does not tell
+// NOTE-INSIDE: note: --tokens labels each token with itself, because the model shifts its labels, as its graph shows
+// NOTE-OUTSIDE: note: --tokens labels each token with the next one, as its graph shows
+// NOTE-GUESS: note: --tokens labels each token with the next one, as most models expect; its graph does not tell
 // SILENT-NOT: --tokens labels
 
 // ZERO: dtcc.label_shift = 0 : i64, dtcc.label_shift_by = "as its graph shows"

@@ -48,7 +48,7 @@ void Axis::drawBelow(Svg &svg, double left, double width, double top, double bot
     svg.line(x, top, x, bottom, "axis");
     svg.text(x, bottom + 13, text(tick), Svg::Anchor::Middle, "soft");
   }
-  svg.text(left + width, bottom + 28, title(), Svg::Anchor::End, "soft");
+  svg.text(left, bottom + 28, title(), Svg::Anchor::Start, "soft");
 }
 
 void Axis::drawLeft(Svg &svg, double left, double width, double top, double bottom) const {

@@ -36,7 +36,7 @@ public:
   /// "time of a step, in ms".
   std::string title() const;
 
-  /// Draws vertical lines between two heights, the numbers below them and the title at the right end.
+  /// Draws vertical lines between two heights, the numbers below them and the title below the numbers.
   void drawBelow(Svg &svg, double left, double width, double top, double bottom) const;
   /// Draws the numbers left of a picture, and the title above them.
   void drawLeft(Svg &svg, double left, double width, double top, double bottom) const;

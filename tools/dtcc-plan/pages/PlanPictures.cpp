@@ -141,8 +141,7 @@ Svg dtcc::drawBars(llvm::ArrayRef<Bar> bars, StringRef what, const BarScale &uni
   }
   if (limited) {
     svg.line(kLeft + limit * scale, top - 4, kLeft + limit * scale, bottom, "limit");
-    svg.text(kLeft + limit * scale + 4, top + 8, "limit", Svg::Anchor::Start);
-    svg.text(kLeft + limit * scale + 4, top + 21, write(limit), Svg::Anchor::Start);
+    svg.text(kLeft + limit * scale, bottom + 28, "limit: " + write(limit), Svg::Anchor::End);
   }
   return svg;
 }
@@ -304,7 +303,7 @@ Svg dtcc::drawTimeline(const cost::StepTimeline &timeline, int64_t each) {
     left = formatv("{0} of {1} rows are drawn", ranks.size(), timeline.ranks).str();
   if (events.size() < timeline.events.size())
     left += (left.empty() ? "" : "; ") + std::string("computation alone is drawn");
-  svg.text(kLeft, bottom + 28, left, Svg::Anchor::Start, "soft");
+  svg.text(kLeft + width, bottom + 28, left, Svg::Anchor::End, "soft");
   return svg;
 }
 

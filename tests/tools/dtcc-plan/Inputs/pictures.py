@@ -134,7 +134,8 @@ def main():
         if not found or not found.group(1):
             sys.exit("chromium did not look at the page")
         wrong += json.loads(found.group(1).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
-        for name, options in (("light", []), ("dark", ["--blink-settings=preferredColorScheme=0"])):
+        ways = (("light", []), ("dark", ["--blink-settings=preferredColorScheme=0"]))
+        for name, options in ways if not wrong else ():
             chromium(program, shown, f"--screenshot={shot}", f"--force-device-scale-factor={SCALE}", *options)
             small = shrink(read_png(shot), SHRUNK)
             path = f"{reference}-{name}.png"
