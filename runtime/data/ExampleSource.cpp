@@ -45,6 +45,7 @@ public:
   }
   int64_t examples() const override { return array.shape()[0]; }
   const std::string &path() const override { return array.path(); }
+  const MappedFile *fileOf(int64_t) const override { return &array.mapped(); }
   const std::string &pathOf(int64_t) const override { return array.path(); }
   std::vector<FileType> types() const override { return {array.type()}; }
   std::vector<File> files() const override { return {{array.path(), array.bytes()}}; }

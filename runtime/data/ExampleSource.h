@@ -15,6 +15,7 @@
 #define DTCC_RUNTIME_DATA_EXAMPLESOURCE_H
 
 #include "runtime/core/Elements.h"
+#include "runtime/core/MappedFile.h"
 
 #include <memory>
 #include <span>
@@ -53,6 +54,8 @@ public:
   virtual std::vector<FileType> types() const = 0;
   /// The cells of a sample from element `offset` to its end.
   virtual StoredCells at(int64_t example, int64_t offset) const = 0;
+  /// The file that holds a sample; null: it is in memory.
+  virtual const MappedFile *fileOf(int64_t example) const = 0;
   /// The file of a sample and the place of an element in it, for messages: "example 2, element 0", "token 1234".
   virtual const std::string &pathOf(int64_t example) const = 0;
   virtual std::string placeOf(int64_t example, int64_t offset) const = 0;

@@ -66,6 +66,7 @@ public:
     FileType type = shards[shard].type();
     return {type, shards[shard].data() + tokenOf(shard, example, offset) * fileTypeSize(type)};
   }
+  const MappedFile *fileOf(int64_t example) const override { return &shards[shardOf(example)].mapped(); }
   const std::string &pathOf(int64_t example) const override { return shards[shardOf(example)].path(); }
   std::string placeOf(int64_t example, int64_t offset) const override {
     return "token " + std::to_string(tokenOf(shardOf(example), example, offset));
