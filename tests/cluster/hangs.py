@@ -37,10 +37,12 @@ def hang(root, plan, draw):
     job.kill()
     said, errors = job.said(), job.errors()
     culprit = rf"rank {victim} \(host host{1 + victim // EACH}, pid {number}\) (does not answer|did not come)$"
-    waits = [re.search(r"rank \d waits in .*, at step \d+.*, phase '(\w+)', command (\d+) \((\w+)", each) for each in errors]
+    # Behind the commands of a step the ranks tell each other their times, in a group of all ranks.
+    waits = [re.search(r"rank \d waits in (?:.*, at step \d+.*, phase '(\w+)', command (\d+) \((\w+)|"
+                       r"(\w+) of group '(all ranks)' .*, at step \d+)", each) for each in errors]
     last = re.search(rf"^  rank {victim} .*: does not answer; was last at step \d+, phase '(\w+)', command (\d+)", said, re.M)
     good = len(errors) == 1 and waits[0] and re.search(culprit, errors[0]) and last and not left
-    where = " ".join(waits[0].groups()) if waits and waits[0] else ""
+    where = " ".join(filter(None, waits[0].groups())) if waits and waits[0] else ""
     return victim, " ".join(last.groups()) if last else "", where, "" if good else f"{left} left, {seconds:.0f} s\n{said}"
 
 
