@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 namespace dtcc::rt {
 namespace {
@@ -72,30 +73,44 @@ std::string Watch::text(const Wait &wait) {
 }
 
 std::string Watch::hangText(const Wait &wait) {
-  std::string said = text(wait);
-  std::vector<int64_t> seen{wait.rank}, next = wait.absent;
-  while (true) {
-    // Among all absent ranks, one that waits for nobody is the reason, and before it one that does not answer.
-    std::optional<Note> worst;
-    int64_t rank = -1;
-    auto weight = [](const Note &note) { return !note.answers ? 2 : note.absent < 0 ? 1 : 0; };
-    for (int64_t each : next)
-      if (std::optional<Note> note = noteOf(each); note && (!worst || weight(*note) > weight(*worst))) {
-        worst = note;
-        rank = each;
+  /// Follows who waits for whom. `isSure` becomes false if the last one does not wait.
+  auto follow = [&](bool &isSure) {
+    isSure = true;
+    std::string said = text(wait);
+    std::vector<int64_t> seen{wait.rank}, next = wait.absent;
+    while (true) {
+      // Among all absent ranks, one that waits for nobody is the reason, and before it one that does not answer.
+      std::optional<Note> worst;
+      int64_t rank = -1;
+      auto weight = [](const Note &note) { return !note.answers ? 2 : note.absent < 0 ? 1 : 0; };
+      for (int64_t each : next)
+        if (std::optional<Note> note = noteOf(each); note && (!worst || weight(*note) > weight(*worst))) {
+          worst = note;
+          rank = each;
+        }
+      if (!worst)
+        return said;
+      if (!worst->answers)
+        return said + "; " + nameOf(rank) + " does not answer";
+      if (worst->absent < 0) {
+        isSure = false;
+        return said + "; " + nameOf(rank) + " did not come";
       }
-    if (!worst)
-      return said;
-    if (!worst->answers)
-      return said + "; " + nameOf(rank) + " does not answer";
-    if (worst->absent < 0)
-      return said + "; " + nameOf(rank) + " did not come";
-    said += "; " + worst->text;
-    if (std::find(seen.begin(), seen.end(), rank) != seen.end())
-      return said;
-    seen.push_back(rank);
-    next = {worst->absent};
+      said += "; " + worst->text;
+      if (std::find(seen.begin(), seen.end(), rank) != seen.end())
+        return said;
+      seen.push_back(rank);
+      next = {worst->absent};
+    }
+  };
+  bool isSure = true;
+  std::string said = follow(isSure);
+  // On a busy machine a rank may only just have begun to wait for the one that is missing.
+  for (int again = 0; again < 3 && !isSure; ++again) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    said = follow(isSure);
   }
+  return said;
 }
 
 std::string Watch::everyRank(int64_t ranks, const Whereabouts *where) {

@@ -30,6 +30,8 @@ MappedFile::MappedFile(const std::string &path) : name(path) {
     fail("cannot read ", path, ": not a regular file");
   }
   length = static_cast<size_t>(status.st_size);
+  device = status.st_dev;
+  node = status.st_ino;
   void *mapping = length == 0 ? nullptr : mmap(nullptr, length, PROT_READ, MAP_SHARED, file, 0);
   close(file);
   if (mapping == MAP_FAILED)
@@ -44,6 +46,13 @@ MappedFile::~MappedFile() {
     munmap(const_cast<std::byte *>(start), length);
 }
 
+void MappedFile::checkLength() const {
+  struct stat status;
+  if (stat(name.c_str(), &status) == 0 && status.st_dev == device && status.st_ino == node &&
+      static_cast<size_t>(status.st_size) < length)
+    fail("cannot read ", name, ": it became shorter while it was read");
+}
+
 void MappedFile::release(uint64_t begin, uint64_t end) const {
   auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   begin = (begin + page - 1) / page * page;
@@ -54,6 +63,6 @@ void MappedFile::release(uint64_t begin, uint64_t end) const {
 
 MappedFile::MappedFile(MappedFile &&other) noexcept
     : name(std::move(other.name)), start(std::exchange(other.start, nullptr)), length(other.length),
-      memory(std::move(other.memory)) {}
+      device(other.device), node(other.node), memory(std::move(other.memory)) {}
 
 } // namespace dtcc::rt

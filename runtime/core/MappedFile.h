@@ -34,6 +34,9 @@ public:
 
   const std::string &path() const { return name; }
   std::span<const std::byte> bytes() const { return {start, length}; }
+  /// Fails if the file has become shorter. Beyond its new end the system reads the rest of a page as zeros, and ends
+  /// the program only at the next page: what was read before is to be trusted after this check. Costs one stat.
+  void checkLength() const;
   /// Gives the pages that lie inside bytes [begin, end) back; reading them again reads the file again.
   void release(uint64_t begin, uint64_t end) const;
 
@@ -41,6 +44,7 @@ private:
   std::string name;
   const std::byte *start = nullptr;
   size_t length = 0;
+  uint64_t device = 0, node = 0; /* the file itself, whatever bears its name later */
   std::unique_ptr<FileMemory> memory;
 };
 

@@ -216,6 +216,8 @@ void Batches::fillInput(const Rank &rank, const Input &row, int64_t slot, int64_
       BlockRuns runs(sample);
       for (Run run; runs.next(run);)
         convert(row, source, run.whole, base + (i * rows.stride + run.local) * width, run.length);
+      if (const MappedFile *file = row.source->fileOf(source))
+        file->checkLength();
     }
   });
 }

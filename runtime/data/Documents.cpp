@@ -19,6 +19,7 @@ public:
   std::vector<SourcePart> parts() const override { return tokens->parts(); }
   const std::string &path() const override { return tokens->path(); }
   const std::string &pathOf(int64_t example) const override { return tokens->pathOf(example); }
+  const MappedFile *fileOf(int64_t example) const override { return tokens->fileOf(example); }
   std::vector<File> files() const override { return tokens->files(); }
   std::vector<FileType> types() const override { return {FileType::I64}; }
   std::string placeOf(int64_t example, int64_t offset) const override { return tokens->placeOf(example, offset); }

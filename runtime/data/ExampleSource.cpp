@@ -43,6 +43,7 @@ public:
   int64_t examples() const override { return begins.back(); }
   const std::string &path() const override { return all; }
   const std::string &pathOf(int64_t example) const override { return arrays[arrayOf(example)].path(); }
+  const MappedFile *fileOf(int64_t example) const override { return &arrays[arrayOf(example)].mapped(); }
   std::vector<FileType> types() const override {
     std::vector<FileType> found;
     for (const NpyFile &array : arrays)

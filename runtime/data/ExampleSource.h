@@ -15,6 +15,7 @@
 #define DTCC_RUNTIME_DATA_EXAMPLESOURCE_H
 
 #include "runtime/core/Elements.h"
+#include "runtime/core/MappedFile.h"
 
 #include <memory>
 #include <span>
@@ -56,6 +57,8 @@ public:
   virtual std::vector<FileType> types() const = 0;
   /// `count` cells of a sample from element `offset` on: where a file has them, or in `room`.
   virtual StoredCells at(int64_t example, int64_t offset, int64_t count, CellRoom &room) const = 0;
+  /// The file that holds a sample; null: it is in memory.
+  virtual const MappedFile *fileOf(int64_t example) const = 0;
   /// The file of a sample and the place of an element in it, for messages: "example 2, element 0", "token 1234".
   virtual const std::string &pathOf(int64_t example) const = 0;
   virtual std::string placeOf(int64_t example, int64_t offset) const = 0;

@@ -29,6 +29,7 @@ public:
 
   const std::string &path() const { return file.path(); }
   std::span<const std::byte> bytes() const { return file.bytes(); }
+  const MappedFile &mapped() const { return file; }
   FileType type() const { return elementType; }
   const std::vector<int64_t> &shape() const { return sizes; }
   int64_t elements() const;

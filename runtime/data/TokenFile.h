@@ -32,7 +32,8 @@ public:
   /// Number of tokens.
   int64_t count() const { return tokens; }
   const std::byte *data() const { return first; }
-  std::span<const std::byte> bytes() const { return npy ? npy->bytes() : raw->bytes(); }
+  const MappedFile &mapped() const { return npy ? npy->mapped() : *raw; }
+  std::span<const std::byte> bytes() const { return mapped().bytes(); }
   /// Whether the type was assumed: a `.bin` without llm.c's header, and without a type from the user.
   bool isAssumed() const { return assumed; }
 

@@ -27,6 +27,7 @@ public:
     return shards->files.size() == 1 ? shards->files[0].path() : shards->spec;
   }
   const std::string &pathOf(int64_t example) const override { return shards->files[startOf(example).file].path(); }
+  const MappedFile *fileOf(int64_t example) const override { return &shards->files[startOf(example).file].mapped(); }
   std::vector<File> files() const override {
     std::vector<File> all;
     for (const TokenFile &shard : shards->files)

@@ -28,6 +28,7 @@ public:
   StoredCells at(int64_t example, int64_t offset, int64_t /*count*/, CellRoom & /*room*/) const override {
     return {FileType::I64, reinterpret_cast<const std::byte *>((example == 0 ? first : others).data() + offset)};
   }
+  const MappedFile *fileOf(int64_t) const override { return nullptr; }
   const std::string &pathOf(int64_t example) const override { return name; }
   std::string placeOf(int64_t example, int64_t offset) const override { return "token " + std::to_string(offset); }
 

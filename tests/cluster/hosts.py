@@ -72,6 +72,7 @@ def main():
         except subprocess.CalledProcessError as error:
             print("skipped: no hosts can be made here:", error.stderr.decode().strip() or error)
             sys.exit(77)
+        os.environ["DTCC_TEST_HOSTS"] = rest[0]
         os.execvp(rest[1], rest[1:])
     else:
         missing = [tool for tool in ("unshare", "nsenter", "ip", "hostname") if not shutil.which(tool)]

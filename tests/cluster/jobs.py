@@ -9,7 +9,8 @@ build = pathlib.Path(sys.argv[1]).resolve()
 source = here.parent.parent
 model = source / "tests/frontends/onnx/Inputs/gpt2/loss.onnx"
 data = f"--data={source / 'tests/e2e/Inputs/gpt2/data'}"
-RANKS, EACH = 4, 2
+HOSTS = int(os.environ["DTCC_TEST_HOSTS"])  # hosts.py says it
+RANKS, EACH = 4, 2  # of most tests, which have two hosts
 torchrun = build / "export/bin/torchrun"
 wrong = []
 began = time.monotonic()

@@ -210,12 +210,9 @@ std::map<int64_t, Socket> Meeting::connect(const Launch &launch) {
   const int64_t mine = launch.process;
   std::mutex lock;
   std::map<int64_t, Socket> sockets;
-  size_t expected = 0;
   auto isElsewhere = [&](int64_t rank) {
     return !(cards[static_cast<size_t>(rank)].host == cards[static_cast<size_t>(mine)].host);
   };
-  for (int64_t rank = 0; rank < launch.processes; ++rank)
-    expected += isElsewhere(rank);
   Door door(std::move(listening), token, [&](Socket socket, const Claim &claim) {
     std::lock_guard<std::mutex> guard(lock);
     if (claim.purpose == 1 && claim.rank > mine && claim.rank < launch.processes && isElsewhere(claim.rank))
@@ -239,18 +236,18 @@ std::map<int64_t, Socket> Meeting::connect(const Launch &launch) {
       }
       check(rank);
     }
-  while (true) {
-    {
-      std::lock_guard<std::mutex> guard(lock);
-      if (sockets.size() == expected)
-        return sockets;
-    }
+  auto missing = [&]() -> std::optional<int64_t> {
+    std::lock_guard<std::mutex> guard(lock);
     for (int64_t rank = launch.processes - 1; rank > mine; --rank)
-      if (std::lock_guard<std::mutex> guard(lock); isElsewhere(rank) && !sockets.count(rank)) {
-        check(rank);
-        break;
-      }
-  }
+      if (isElsewhere(rank) && !sockets.count(rank))
+        return rank;
+    return std::nullopt;
+  };
+  // Whoever comes takes the lock, which must not be held while this thread sleeps.
+  while (std::optional<int64_t> rank = missing())
+    check(*rank);
+  std::lock_guard<std::mutex> guard(lock);
+  return sockets;
 }
 
 } // namespace dtcc::rt

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Threads of this process: collective-benchmark RANKS. Under mpirun: the plugin.
+// Threads of this process: collective-benchmark RANKS. Under mpirun: the plugin; by torchrun's variables: processes
+// that meet by TCP. A second argument is the least number of bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,7 @@
 using namespace dtcc::rt;
 using namespace dtcc::rt::bench;
 
-static void runRank(Transport &transport, const char *backend, int64_t ranks, int64_t rank) {
+static void runRank(Transport &transport, const char *backend, int64_t ranks, int64_t rank, int64_t least) {
   std::vector<int64_t> all;
   for (int64_t i = 0; i < ranks; ++i)
     all.push_back(i);
@@ -39,6 +40,8 @@ static void runRank(Transport &transport, const char *backend, int64_t ranks, in
   for (const char *operation : operations)
     for (int64_t bytes : sizes) {
       int64_t count = bytes / 4, part = count / ranks;
+      if (bytes < least)
+        continue;
       if (operation != operations[0] && part == 0)
         continue;
       auto body = [&] {
@@ -64,12 +67,13 @@ int main(int argc, char **argv) {
     launch.ranks = launch.launcher.empty() ? (argc > 1 ? std::atoi(argv[1]) : 2) : launch.processes;
     joinRun(launch);
     auto transport = createTransport(launch);
+    const int64_t least = argc > 2 ? std::atoll(argv[2]) : 0;
     const char *backend = launch.launcher.empty() ? "threads" : "dtcc-mpi";
     std::vector<int64_t> ranks = transport->localRanks();
     std::vector<std::thread> threads;
     for (size_t i = 1; i < ranks.size(); ++i)
-      threads.emplace_back([&, i] { runRank(*transport, backend, launch.ranks, ranks[i]); });
-    runRank(*transport, backend, launch.ranks, ranks[0]);
+      threads.emplace_back([&, i] { runRank(*transport, backend, launch.ranks, ranks[i], least); });
+    runRank(*transport, backend, launch.ranks, ranks[0], least);
     for (std::thread &thread : threads)
       thread.join();
   } catch (const Error &error) {

@@ -88,12 +88,13 @@ else:
     if run.wait(timeout=120) != 3:
         sys.exit(f"signals.py: closed pipe: exit status {run.returncode}, not 3: {errors}")
     saved(at("pipe"))
-    # A corpus that becomes shorter.
-    with open(at("corpus"), "wb") as file:
-        file.write(bytes(i % 251 if i % 2 == 0 else 0 for i in range(1 << 20)))
-    run = start(f"--tokens={at('corpus')}:u16", f"--checkpoint={at('cut')}")
-    os.truncate(at("corpus"), 100)
-    errors = end(run, 1, "a corpus that was cut").splitlines()
-    if sum("error:" in line for line in errors) != 1 or "corpus: it became shorter" not in errors[-1]:
-        sys.exit(f"signals.py: one message must name the corpus, got: {errors}")
+    # A corpus that becomes shorter. The system would read the rest of its last page as zeros.
+    for left in (100, (1 << 20) - 1000):
+        with open(at("corpus"), "wb") as file:
+            file.write(bytes(i % 251 if i % 2 == 0 else 0 for i in range(1 << 20)))
+        run = start(f"--tokens={at('corpus')}:u16", f"--checkpoint={at('cut')}-{left}")
+        os.truncate(at("corpus"), left)
+        errors = end(run, 1, f"a corpus of which {left} bytes were left").splitlines()
+        if sum("error:" in line for line in errors) != 1 or "corpus: it became shorter" not in errors[-1]:
+            sys.exit(f"signals.py: one message must name the corpus, got: {errors}")
 print("signals.py: passed")
