@@ -7,6 +7,7 @@ own f32. Fails if a loss is farther off than 1e-5 or four times PyTorch's own, w
 
     python3 tests/benchmarks/golden.py                         # mlp gpt2 llama bert vit resnet mixtral, all plans
     python3 tests/benchmarks/golden.py --models gpt2 --plans dp=2 --mpi
+    python3 tests/benchmarks/golden.py --runs adamw --plans dp=1 --mcpu haswell --emulator "taskset -c 0 qemu-x86_64 -cpu Haswell"
 """
 import argparse
 import json
@@ -54,7 +55,7 @@ def nearest_reference(model, run, losses, microbatches=1):
     return min((r["f64"] for r in runs), key=lambda r: worst(losses, r["loss"])), runs[0]["f32"]
 
 
-def one(model, file, run_name, plan, mpi):
+def one(model, run_name, plan, arguments):
     folder = os.path.join(measure.SHARED, "models", model)
     with open(os.path.join(folder, "golden.json")) as stream:
         golden = json.load(stream)
@@ -65,13 +66,17 @@ def one(model, file, run_name, plan, mpi):
     options += [f"--{zero}"] if zero else []
     if run["clip"]:
         options.append(f"--clip={run['clip']['max_norm']}")
-    row = {"benchmark": "golden", "model": model, "file": file, "run": run_name, "plan": plan, "mpi": mpi}
+    if arguments.mcpu:
+        options.append(f"--mcpu={arguments.mcpu}")
+    row = {"benchmark": "golden", "model": model, "file": arguments.file, "run": run_name, "plan": plan,
+           "mpi": arguments.mpi, "mcpu": arguments.mcpu}
     try:
         with tempfile.TemporaryDirectory() as build:
             program = os.path.join(build, model)
-            seconds, _ = measure.compile_model(os.path.join(folder, file), program, options)
+            seconds, _ = measure.compile_model(os.path.join(folder, arguments.file), program, options)
             metrics, _ = measure.train(program, [f"--data={os.path.join(folder, 'data')}", f"--steps={golden['steps']}"],
-                                       ranks if mpi else 0, limit=300)
+                                       ranks if arguments.mpi else 0, limit=3000 if arguments.emulator else 300,
+                                       emulator=arguments.emulator.split())
         reference, own = nearest_reference(model, run, [r["loss"] for r in metrics["steps"]])
         loss = worst([r["loss"] for r in metrics["steps"]], reference["loss"])
         norm = worst([r["grad_norm"] for r in metrics["steps"]], reference["gradient_norm"])
@@ -93,13 +98,15 @@ def main():
     parser.add_argument("--runs", nargs="*", help="default: all that golden.json has")
     parser.add_argument("--file", default="loss.onnx")
     parser.add_argument("--mpi", action="store_true")
+    parser.add_argument("--mcpu", default="", help="processor to generate for, if not this one")
+    parser.add_argument("--emulator", default="", help="a command that runs programs of that processor")
     arguments = parser.parse_args()
     results = []
     for model in arguments.models:
         with open(os.path.join(measure.SHARED, "models", model, "golden.json")) as stream:
             runs = arguments.runs or json.load(stream)["runs"]
         plans = arguments.plans or (*PLANS, *PLANS_OF.get(model, ()))
-        results += [one(model, arguments.file, run, plan, arguments.mpi) for run in runs for plan in plans]
+        results += [one(model, run, plan, arguments) for run in runs for plan in plans]
     measure.note(f"{sum(results)} of {len(results)} within reach")
     return 0 if all(results) else 1
 

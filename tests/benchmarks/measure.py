@@ -61,14 +61,15 @@ def compile_model(model, program, options):
     return seconds, peak
 
 
-def train(program, options, processes=0, environment=None, limit=900):
-    """Runs a compiled program, under mpirun if processes are asked for. Returns its metrics and peak resident MiB.
+def train(program, options, processes=0, environment=None, limit=900, emulator=()):
+    """Runs a compiled program, under mpirun if processes are asked for, or by an emulator's command. Returns its metrics
+    and peak resident MiB.
 
     The metrics are {"start": event, "steps": [rows], "end": event}.
     """
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "metrics.jsonl")
-        command = [program, *options, f"--metrics={file}"]
+        command = [*emulator, program, *options, f"--metrics={file}"]
         if processes:
             command = [*MPIRUN, "-n", str(processes), *command]
         _, peak, _ = run(command, limit, {**MPI_ENVIRONMENT, **(environment or {})})

@@ -1,11 +1,11 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Five networks, exported by tools/export, trained by dtcc and by PyTorch (eager and compiled) in turns of one step.
+"""Six networks, exported by tools/export, trained by dtcc and by PyTorch (eager and compiled) in turns of one step.
 
 A machine may change its speed within minutes, so both processes live at the same time and one is stopped while the other
 makes a step. A pair is a step of each; a line has the median of the pairs' ratios (PyTorch's seconds over dtcc's, above 1
 where dtcc is faster) with its quartiles, by the clock and by processor time, which tells more on a machine with other work.
-The networks are those of ../shared/peers; both sides start from the same weights and see the same batches, so the first
+The networks are those of ../shared/peers and a small Mixtral (models_networks.py); both sides start from the same weights and see the same batches, so the first
 losses must be equal. Runs in a Python with the requirements of tools/export:
 
     build/export/bin/python tests/benchmarks/models.py                            # all, against both peers, 15 pairs
@@ -23,14 +23,14 @@ import numpy
 import torch
 
 import measure
+import models_networks
 import pairs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(measure.ROOT, "tools", "export"), os.path.join(measure.SHARED, "peers")]
+sys.path.insert(0, os.path.join(measure.ROOT, "tools", "export"))
 import dtcc_export  # noqa: E402
-import torch_train  # noqa: E402
 
-NETWORKS = {"gpt2-124m": 4, "llama-160m": 4, "bert-base": 4, "vit-base": 8, "resnet50": 8}  # samples of a batch
+NETWORKS = models_networks.BATCHES
 SEQ, WARMUP = 256, 2
 REACH = 1e-5  # between the first losses
 
@@ -65,9 +65,8 @@ class Peer:
 
 def export(name, batch, steps, folder):
     """Writes the network with its loss as ONNX and the batches of all steps; returns their paths."""
-    torch.manual_seed(torch_train.SEED)
-    task = torch_train.Task(torch_train.build_network(name, SEQ)).train()
-    batches = [torch_train.make_batch(name, batch, SEQ, step) for step in range(steps)]
+    task = models_networks.build(name, SEQ)
+    batches = [models_networks.batch(name, batch, SEQ, step) for step in range(steps)]
     model, data = os.path.join(folder, "model.onnx"), os.path.join(folder, "data")
     dtcc_export.export(task, dict(zip(("inputs", "targets"), batches[0])), model, dynamic={})
     os.makedirs(data)
