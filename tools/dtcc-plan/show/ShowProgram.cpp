@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/Collectives.h"
+#include "runtime/abi/UpdateGroups.h"
 #include "tools/dtcc-plan/show/Show.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <set>
@@ -105,6 +107,29 @@ static void printStates(const ProgramFile &program, llvm::raw_ostream &stream) {
                           {key.first, key.second, formatCount(group.buckets.size()), formatCount(group.states),
                            formatCount(group.elements), formatCount(group.local)}));
   }
+  table.print(stream);
+}
+
+/// "0.1", without zeros behind it.
+static std::string shortNumber(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", value);
+  return text;
+}
+
+/// Lists parameters that train with other rates or decays than the rest.
+static void printGroups(const ProgramFile &program, llvm::raw_ostream &stream) {
+  std::vector<UpdateGroup> groups = updateGroups(
+      {program.segments().data(), program.segments().size()}, {program.states().data(), program.states().size()},
+      [&](const dtcc_state &state) { return program.string(state.name).str(); });
+  if (groups.size() < 2)
+    return;
+  stream << '\n';
+  printHeading(stream, "Parameter groups");
+  TextTable table({">rate x", ">weight decay", ">tensors", ">elements", "parameters"});
+  for (const UpdateGroup &group : groups)
+    table.add({shortNumber(group.lrScale), shortNumber(group.decay), formatCount(group.names.size()),
+               formatCount(group.cells), group.range()});
   table.print(stream);
 }
 
@@ -221,6 +246,7 @@ void dtcc::printProgram(const ProgramFile &program, llvm::raw_ostream &stream) {
   for (const dtcc_stage &stage : program.stages())
     printMemory(program, stage, stream);
   printStates(program, stream);
+  printGroups(program, stream);
   printWork(program, stream);
   printCollectives(program, stream);
 }
