@@ -303,7 +303,8 @@ LogicalResult ImageBuilder::addPhase(exec::PhaseOp op) {
   for (auto command : op.getOps<exec::CommandOpInterface>())
     if (failed(addCommand(command, op.getSymName() == spmd::kUpdatePhase)))
       return failure();
-  tables.phases.push_back({tables.string(op.getSymName()), first, uint32_t(tables.commands.size()) - first, 0});
+  tables.phases.push_back({tables.string(op.getSymName()), first, uint32_t(tables.commands.size()) - first,
+                           spmd::exchangesAverages(op.getSymName())});
   phaseIndices[op.getSymName()] = phase;
   return success();
 }

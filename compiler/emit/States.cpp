@@ -6,27 +6,30 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/States.h"
+#include "dialects/graph/StateUpdate.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace dtcc;
 
-namespace {
-/// Facts about the optimizer that the host needs.
-struct OptimizerFacts {
-  double lr = 0, decay = 0;
-  /// Suffixes of the names under which slots are saved.
-  SmallVector<StringRef> slots;
-};
-} // namespace
-
-static OptimizerFacts factsOf(exec::ProgramOp program) {
-  if (auto optimizer = dyn_cast_or_null<graph::OptimizerAttrInterface>(program.getOptimizerAttr()))
-    return {optimizer.getLearningRate(), optimizer.getDecay(), optimizer.getSlotNames()};
-  return {};
+static graph::OptimizerAttrInterface optimizerOf(exec::ProgramOp program) {
+  return dyn_cast_or_null<graph::OptimizerAttrInterface>(program.getOptimizerAttr());
 }
 
-double dtcc::learningRate(exec::ProgramOp program) { return factsOf(program).lr; }
+double dtcc::learningRate(exec::ProgramOp program) {
+  graph::OptimizerAttrInterface optimizer = optimizerOf(program);
+  return optimizer ? optimizer.getLearningRate() : 0;
+}
+
+SmallVector<std::string> dtcc::slotNames(graph::StateOp state, exec::ProgramOp program) {
+  SmallVector<std::string> names;
+  if (graph::OptimizerAttrInterface optimizer = optimizerOf(program))
+    for (StringRef name : graph::updateOf(state, optimizer).optimizer.getSlotNames())
+      names.push_back(name.str());
+  if (program->hasAttr(graph::kAverageAttr))
+    names.push_back(graph::kAverageSlot.str());
+  return names;
+}
 
 /// A dense view at `offset` bytes of a bucket's buffer.
 static dtcc_view denseView(exec::BufferOp buffer, uint32_t arena, Type element, int64_t offset,
@@ -76,7 +79,7 @@ public:
              const llvm::StringMap<exec::BufferOp> &buffers, const llvm::StringMap<uint32_t> &arenas,
              llvm::StringMap<uint32_t> &bucketIndices)
       : module(module), tables(tables), buffers(buffers), arenas(arenas), bucketIndices(bucketIndices),
-        facts(factsOf(program)) {}
+        program(program) {}
 
   LogicalResult run() {
     for (auto op : module.getOps<spmd::BucketOp>())
@@ -168,9 +171,15 @@ private:
       state.view = tables.view(denseView(buffer, arenas.lookup(buffer.getArena()), bucket.getElementType(),
                                          offset * exec::getElementBytes(bucket.getElementType()), local));
     }
-    if (state.role == DTCC_STATE_PARAMETER)
+    if (state.role == DTCC_STATE_PARAMETER) {
+      graph::OptimizerAttrInterface optimizer = optimizerOf(program);
+      bool trains = state.trainable && optimizer;
       tables.segments.push_back({state.bucket, uint32_t(tables.states.size()), state.bucket_offset, elements,
-                                 op.getDecay() ? facts.decay : 0, state.trainable ? 1.0 : 0.0});
+                                 trains ? graph::updateOf(op, optimizer).decay : 0,
+                                 trains ? graph::rateScaleOf(op, optimizer) : 0});
+      if (trains)
+        slotsOf[tables.states.size()] = slotNames(op, program);
+    }
     tables.states.push_back(state);
     return success();
   }
@@ -195,9 +204,11 @@ private:
 
   void addSlots(spmd::BucketOp op) {
     size_t number = op.getSlot().value_or(0);
-    std::string suffix = number < facts.slots.size() ? facts.slots[number].str() : "slot" + std::to_string(number);
     addDerived(op, [&](dtcc_state &state) {
-      state.init = startsFromFile.contains(tables.stringAt(state.name)) ? DTCC_INIT_FILE : DTCC_INIT_ZERO;
+      const SmallVector<std::string> &names = slotsOf[state.parameter];
+      std::string suffix = number < names.size() ? names[number] : "slot" + std::to_string(number);
+      bool fromFile = suffix != graph::kAverageSlot && startsFromFile.contains(tables.stringAt(state.name));
+      state.init = fromFile ? DTCC_INIT_FILE : DTCC_INIT_ZERO;
       state.name = tables.string((tables.stringAt(state.name) + "." + suffix).str());
       state.role = DTCC_STATE_SLOT;
     });
@@ -240,7 +251,9 @@ private:
   const llvm::StringMap<exec::BufferOp> &buffers;
   const llvm::StringMap<uint32_t> &arenas;
   llvm::StringMap<uint32_t> &bucketIndices;
-  OptimizerFacts facts;
+  exec::ProgramOp program;
+  /// Suffixes of the names under which the slots of a state are saved, by its row.
+  llvm::DenseMap<size_t, SmallVector<std::string>> slotsOf;
   /// Names of parameters whose slots have values of their own.
   llvm::StringSet<> startsFromFile;
 };

@@ -24,6 +24,9 @@ mlir::LogicalResult addStates(mlir::ModuleOp module, exec::ProgramOp program, Im
 /// Learning rate of the program's optimizer; 0 without one.
 double learningRate(exec::ProgramOp program);
 
+/// Suffixes of the names under which the slots of a state are saved, one a slot.
+llvm::SmallVector<std::string> slotNames(graph::StateOp state, exec::ProgramOp program);
+
 } // namespace dtcc
 
 #endif // DTCC_COMPILER_EMIT_STATES_H

@@ -13,8 +13,8 @@
 
 namespace dtcc {
 
-/// Writes --optimizer as the module's `graph.optimizer`, and --decay and --no-decay on
-/// its states. Failure after one message that names the option and its value.
+/// Writes --optimizer as the module's `graph.optimizer`, --ema as its `graph.average`, and --decay, --no-decay and
+/// --group on its states. Failure after one message that names the option and its value.
 mlir::LogicalResult applyTrainingOptions(mlir::ModuleOp module, const Options &options);
 
 } // namespace dtcc

@@ -7,6 +7,7 @@
 
 #include "compiler/training/Weights.h"
 #include "compiler/console/ErrorStream.h"
+#include "compiler/emit/States.h"
 #include "compiler/training/SavedTensors.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
@@ -63,17 +64,14 @@ static LogicalResult writeValue(Operation *op, ElementsAttr value, raw_ostream &
 /// The tensors of the file: values of states, those of optimizer slots that have any, under the names that the image
 /// gives them, and unused tensors.
 static SmallVector<Row> storedRows(ModuleOp module) {
-  SmallVector<StringRef> suffixes;
-  for (auto program : module.getOps<exec::ProgramOp>())
-    if (auto optimizer = dyn_cast_or_null<graph::OptimizerAttrInterface>(program.getOptimizerAttr()))
-      suffixes = optimizer.getSlotNames();
+  auto programs = module.getOps<exec::ProgramOp>();
   SmallVector<Row> rows;
   for (auto op : module.getOps<graph::StateOp>()) {
     SmallVector<int64_t> shape(op.getSavedShape());
     if (op.getValue())
       rows.push_back({op, op.getSavedName().str(), shape, *op.getValue()});
-    if (op.getSlots())
-      for (auto [suffix, slot] : llvm::zip(suffixes, *op.getSlots()))
+    if (op.getSlots() && !programs.empty())
+      for (auto [suffix, slot] : llvm::zip(slotNames(op, *programs.begin()), *op.getSlots()))
         rows.push_back({op, (op.getSavedName() + "." + suffix).str(), shape, cast<ElementsAttr>(slot)});
   }
   for (const UnusedTensor &tensor : unusedTensors(module))

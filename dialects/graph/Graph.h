@@ -34,6 +34,14 @@ bool isTensorLike(mlir::Type type);
 /// model may bring both; the command line has the last word.
 constexpr llvm::StringLiteral kOptimizerAttr = "graph.optimizer", kClipAttr = "graph.clip";
 
+/// On a module with a loss: the weight d of the average of parameters over the steps (an f64), if there is one.
+constexpr llvm::StringLiteral kAverageAttr = "graph.average";
+/// Suffix of the name under which the average of a parameter is saved.
+constexpr llvm::StringLiteral kAverageSlot = "average";
+
+/// Reductions over a whole tensor that an optimizer needs besides the gradient's own cell.
+enum class TensorNeed { None, Norms, Matrices };
+
 /// Gives the cell of an operand at an index, or nothing if it is not known.
 using CellReader = llvm::function_ref<std::optional<double>(unsigned operand, llvm::ArrayRef<int64_t> index)>;
 /// The cell of an elementwise op, by its reference.

@@ -146,6 +146,34 @@ def Graph_LionAttr : Graph_OptimizerAttr<"Lion", "lion"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Graph_MuonAttr : Graph_Attr<"Muon", "muon", [DeclareAttrInterfaceMethods<OptimizerAttrInterface,
+    ["optimizerOf", "getTensorNeed", "getTensorParameters"]>]> {
+  let summary = "Muon (Jordan et al. 2024) for matrices, as PyTorch defines it, and another optimizer for the rest";
+  let description = [{
+    buf += (1 - momentum) * (g - buf); u = nesterov ? g + momentum * (buf - g) : buf; O is u, orthogonalized by `steps`
+    steps of Newton and Schulz in bf16, X = a X + (b X X^T + c (X X^T)^2) X, from X = u / max(norm(u), eps);
+    p *= 1 - lr * weight_decay; p -= lr * r * O, where r is sqrt(max(1, rows / columns)) or, with `match_rms`,
+    0.2 sqrt(max(rows, columns)). Slot: buf. `rest` updates tensors that are not matrices, and states with `by_element`.
+  }];
+  let parameters = (ins Graph_Real<>:$lr, Graph_Real<>:$momentum, Graph_Real<>:$weight_decay, "bool":$nesterov,
+                        "int64_t":$steps, Graph_Real<>:$a, Graph_Real<>:$b, Graph_Real<>:$c, Graph_Real<>:$eps,
+                        "bool":$match_rms, "::mlir::Attribute":$rest);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Graph_LambAttr : Graph_Attr<"Lamb", "lamb", [DeclareAttrInterfaceMethods<OptimizerAttrInterface,
+    ["getTensorNeed", "getTensorParameters"]>]> {
+  let summary = "LAMB (You et al. 2020, algorithm 2), as timm and apex have it";
+  let description = [{
+    m = b1 m + (1-b1) g; v = b2 v + (1-b2) g g; u = (m / (1-b1^t)) / (sqrt(v / (1-b2^t)) + eps) + weight_decay * p;
+    p -= lr * r * u with the trust ratio r = norm(p) / norm(u) of the tensor, which is 1 where either norm is 0 and,
+    unless `always_adapt`, where the tensor does not decay. `trust_clip`: r is at most 1. Slots: m, v.
+  }];
+  let parameters = (ins Graph_Real<>:$lr, Graph_Real<>:$beta1, Graph_Real<>:$beta2, Graph_Real<>:$eps,
+                        Graph_Real<>:$weight_decay, "bool":$always_adapt, "bool":$trust_clip);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Graph_LossScaleAttr : Graph_Attr<"LossScale", "loss_scale"> {
   let summary = "dynamic loss scaling as torch.amp.GradScaler does it";
   let description = [{

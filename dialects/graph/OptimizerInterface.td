@@ -25,11 +25,23 @@ def OptimizerAttrInterface : AttrInterface<"OptimizerAttrInterface"> {
     InterfaceMethod<"The mnemonic in runtime/abi/LibraryOps.def.", "::llvm::StringRef", "getLibraryOp">,
     InterfaceMethod<"That op's attributes behind the bucket and the coordinate: i64 and f64.",
                     "::llvm::SmallVector<::mlir::Attribute>", "getLibraryParameters", (ins "::mlir::Builder":$builder)>,
-    InterfaceMethod<[{The meaning, for one cell in f64: gradient `g` of the mean, `decay` (0 where the parameter does
-                      not), `step` from 1. Updates the parameter and its slots; every stored number goes through
-                      `rounded`.}],
-                    "void", "updateCell", (ins "double":$g, "double":$decay, "int64_t":$step, "double &":$p,
-                    "::llvm::ArrayRef<double *>":$slots, "::llvm::function_ref<double(double)>":$rounded)>,
+    InterfaceMethod<[{The meaning, for one cell in f64: gradient `g` of the mean, `rate` (the learning rate of the
+                      parameter), `decay` (0 where the parameter does not), `step` from 1. Updates the parameter and its
+                      slots; every stored number goes through `rounded`. An optimizer of whole tensors computes their
+                      direction instead, into `p`.}],
+                    "void", "updateCell", (ins "double":$g, "double":$rate, "double":$decay, "int64_t":$step,
+                    "double &":$p, "::llvm::ArrayRef<double *>":$slots,
+                    "::llvm::function_ref<double(double)>":$rounded)>,
+    InterfaceMethod<[{The optimizer of a parameter with this saved shape: this one, or the one that it leaves other
+                      tensors than matrices to, as `by_element` asks.}],
+                    "::dtcc::graph::OptimizerAttrInterface", "optimizerOf",
+                    (ins "::llvm::ArrayRef<int64_t>":$savedShape, "bool":$byElement), "", "return $_attr;">,
+    InterfaceMethod<[{The reductions over a whole tensor that a step needs. An optimizer that needs any has a library op
+                      that makes the direction of the step, getLibraryOp(), and steps by `apply_direction`.}],
+                    "::dtcc::graph::TensorNeed", "getTensorNeed", (ins), "", "return ::dtcc::graph::TensorNeed::None;">,
+    InterfaceMethod<"Attributes of the library op that makes whole directions of those of a bucket, or of apply_direction.",
+                    "::llvm::SmallVector<::mlir::Attribute>", "getTensorParameters", (ins "::mlir::Builder":$builder),
+                    "", "return {};">,
   ];
 }
 

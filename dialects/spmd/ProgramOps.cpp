@@ -140,38 +140,85 @@ LogicalResult SumSquaresOp::verify() {
   return success();
 }
 
-LogicalResult UpdateBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  FailureOr<int64_t> length = storedLength(*this, symbols, getBucketAttr(), {BucketRole::Parameter});
-  if (failed(length))
+/// Checks an op on this rank's shard of a parameter bucket: its flat axes, the vectors that it reads, and its slots.
+/// Gives the length of the shard.
+static FailureOr<int64_t> verifyShard(Operation *op, SymbolTableCollection &symbols, FlatSymbolRefAttr name,
+                                      ArrayAttr flat, ArrayRef<Value> vectors, ArrayRef<Attribute> slots) {
+  if (failed(storedLength(op, symbols, name, {BucketRole::Parameter})))
     return failure();
-  Mesh mesh = *findMesh(*this);
-  for (const std::string &axis : toAxes(getFlat()))
+  Mesh mesh = *findMesh(op);
+  for (const std::string &axis : toAxes(flat))
     if (!mesh.find(axis) || mesh.isTime(axis))
-      return emitOpError("flat axis must be a rank axis of the mesh, got: ") << axis;
-  auto bucket = symbols.lookupNearestSymbolFrom<BucketOp>((*this)->getParentOfType<ProgramOp>(), getBucketAttr());
-  int64_t share = bucket.getLength() / mesh.product(toAxes(getFlat()));
-  auto grad = cast<RankedTensorType>(getGrad().getType());
-  if (grad.getRank() != 1 || grad.getNumElements() != share)
-    return emitOpError("gradient must hold the share of ") << share << " elements, got: " << grad;
-  for (auto slot : getSlots().getAsRange<FlatSymbolRefAttr>()) {
-    FailureOr<int64_t> stored = storedLength(*this, symbols, slot, {BucketRole::Slot});
+      return op->emitOpError("flat axis must be a rank axis of the mesh, got: ") << axis;
+  auto bucket = symbols.lookupNearestSymbolFrom<BucketOp>(op->getParentOfType<ProgramOp>(), name);
+  int64_t share = bucket.getLength() / mesh.product(toAxes(flat));
+  for (Value vector : vectors)
+    if (auto type = cast<RankedTensorType>(vector.getType()); type.getRank() != 1 || type.getNumElements() != share)
+      return op->emitOpError("gradient must hold the share of ") << share << " elements, got: " << type;
+  for (Attribute each : slots) {
+    auto slot = cast<FlatSymbolRefAttr>(each);
+    FailureOr<int64_t> stored = storedLength(op, symbols, slot, {BucketRole::Slot});
     if (failed(stored))
       return failure();
     if (*stored != share)
-      return emitOpError("slots must hold the share of ") << share << " elements, got " << *stored << " in " << slot;
+      return op->emitOpError("slots must hold the share of ")
+             << share << " elements, got " << *stored << " in " << slot;
   }
-  if (!getCopy())
+  return share;
+}
+
+/// Checks the bucket in which readers see a narrower copy of the parameters; null is none.
+static LogicalResult verifyCopy(Operation *op, SymbolTableCollection &symbols, FlatSymbolRefAttr of,
+                                FlatSymbolRefAttr name, int64_t share) {
+  if (!name)
     return success();
-  FailureOr<int64_t> copied = storedLength(*this, symbols, getCopyAttr(), {BucketRole::Compute});
+  FailureOr<int64_t> copied = storedLength(op, symbols, name, {BucketRole::Compute});
   if (failed(copied))
     return failure();
-  auto copy = symbols.lookupNearestSymbolFrom<BucketOp>((*this)->getParentOfType<ProgramOp>(), getCopyAttr());
-  if (copy.getOfAttr() != getBucketAttr())
-    return emitOpError("copy must be of ") << getBucketAttr() << ", got: " << getCopyAttr();
+  auto copy = symbols.lookupNearestSymbolFrom<BucketOp>(op->getParentOfType<ProgramOp>(), name);
+  if (copy.getOfAttr() != of)
+    return op->emitOpError("copy must be of ") << of << ", got: " << name;
   if (!copy.getFlat().empty() && *copied != share)
-    return emitOpError("copy must hold the share of ")
-           << share << " elements, got " << *copied << " in " << getCopyAttr();
+    return op->emitOpError("copy must hold the share of ") << share << " elements, got " << *copied << " in " << name;
   return success();
+}
+
+LogicalResult UpdateBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<int64_t> share = verifyShard(*this, symbols, getBucketAttr(), getFlat(), getGrad(), getSlots().getValue());
+  return failed(share) ? failure() : verifyCopy(*this, symbols, getBucketAttr(), getCopyAttr(), *share);
+}
+
+LogicalResult MakeDirectionOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyShard(*this, symbols, getBucketAttr(), getFlat(), {getGrad(), getDirection()}, getSlots().getValue());
+}
+
+LogicalResult TensorSquaresOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyShard(*this, symbols, getBucketAttr(), getFlat(), getDirection(), {});
+}
+
+LogicalResult OrthogonalizeOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (failed(verifyShard(*this, symbols, getBucketAttr(), getFlat(), getDirection(), {})))
+    return failure();
+  auto bucket = symbols.lookupNearestSymbolFrom<BucketOp>((*this)->getParentOfType<ProgramOp>(), getBucketAttr());
+  int64_t whole = bucket.getLength() * findMesh(*this)->product(toAxes(getSharded()));
+  auto type = cast<RankedTensorType>(getWhole().getType());
+  if (type.getRank() != 1 || type.getNumElements() != whole)
+    return emitOpError("must read the ") << whole << " elements of all shards, got: " << type;
+  return success();
+}
+
+LogicalResult ApplyDirectionOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<int64_t> share = verifyShard(*this, symbols, getBucketAttr(), getFlat(), getDirection(), {});
+  return failed(share) ? failure() : verifyCopy(*this, symbols, getBucketAttr(), getCopyAttr(), *share);
+}
+
+LogicalResult AverageBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyShard(*this, symbols, getBucketAttr(), getFlat(), {}, getAverageAttr());
+}
+
+LogicalResult ExchangeAverageOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<int64_t> share = verifyShard(*this, symbols, getBucketAttr(), getFlat(), {}, getAverageAttr());
+  return failed(share) ? failure() : verifyCopy(*this, symbols, getBucketAttr(), getCopyAttr(), *share);
 }
 
 LogicalResult GatherBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {

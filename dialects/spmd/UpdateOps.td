@@ -76,6 +76,96 @@ def Spmd_UpdateBucketOp : Spmd_BucketUser<"update_bucket", [MemoryEffects<[MemRe
     $bucket `,` $grad `,` $scale `slots` $slots (`flat` $flat^)? (`copy` $copy^)? (`guard` `(` $guard^ `:` type($guard) `)`)? `optimizer` `(` $optimizer `)` attr-dict `:` type($grad) `,` type($scale)
   }];
 }
+/// An op on this rank's shard of a parameter bucket, which `flat` axes share.
+class Spmd_ShardUser<string mnemonic, list<Trait> traits = []>
+    : Spmd_BucketUser<mnemonic, !listconcat([MemoryEffects<[MemRead, MemWrite]>], traits)>;
+
+def Spmd_MakeDirectionOp : Spmd_ShardUser<"make_direction"> {
+  let summary = "the direction in which an optimizer of whole tensors changes a shard; updates the slots";
+  let description = [{
+    Operands and attributes are those of `update_bucket`, whose place this op and `apply_direction` take if the optimizer
+    needs norms or matrices of whole tensors.
+
+    Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, Spmd_Local:$grad, Spmd_FloatScalar:$scale,
+                       TypedArrayAttrBase<FlatSymbolRefAttr, "slot buckets">:$slots, AnyAttr:$optimizer,
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$flat, Variadic<Spmd_Local>:$guard);
+  let results = (outs Spmd_Local:$direction);
+  let assemblyFormat = [{
+    $bucket `,` $grad `,` $scale `slots` $slots (`flat` $flat^)? (`guard` `(` $guard^ `:` type($guard) `)`)? `optimizer` `(` $optimizer `)` attr-dict `:` type($grad) `,` type($scale) `->` type($direction)
+  }];
+}
+def Spmd_TensorSquaresOp : Spmd_ShardUser<"tensor_squares"> {
+  let summary = "sums of squares of the parameters and of the direction, over this rank's cells of each tensor of a bucket";
+  let description = [{
+    Of tensor i, in the order of the bucket, cell 2 i has the sum over the parameter and cell 2 i + 1 that over the
+    direction. The sums of all ranks that share the tensors are the squares of their norms.
+
+    Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, Spmd_Local:$direction, DefaultValuedAttr<StrArrayAttr, "{}">:$flat);
+  let results = (outs Spmd_Local:$squares);
+  let assemblyFormat = "$bucket `,` $direction (`flat` $flat^)? attr-dict `:` functional-type($direction, $squares)";
+}
+def Spmd_OrthogonalizeOp : Spmd_ShardUser<"orthogonalize"> {
+  let summary = "this rank's shard of orthogonalized matrices";
+  let description = [{
+    `whole` holds the directions of the bucket of all ranks that shard its states, one rank behind the other in the order
+    of the axes `sharded`: every matrix is whole there.
+
+    Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, Spmd_Local:$whole, StrArrayAttr:$sharded, AnyAttr:$optimizer,
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$flat);
+  let results = (outs Spmd_Local:$direction);
+  let assemblyFormat = [{
+    $bucket `,` $whole `over` $sharded (`flat` $flat^)? `optimizer` `(` $optimizer `)` attr-dict `:` functional-type($whole, $direction)
+  }];
+}
+def Spmd_ApplyDirectionOp : Spmd_ShardUser<"apply_direction", [AttrSizedOperandSegments]> {
+  let summary = "one optimizer step of a shard of a parameter bucket along a direction";
+  let description = [{
+    With `squares` the step of each tensor is multiplied by its trust ratio. Nothing is written if `scale` is not a
+    number. `copy` and `guard` are those of `update_bucket`.
+
+    Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, Spmd_Local:$direction, Spmd_FloatScalar:$scale,
+                       Optional<Spmd_Local>:$squares, AnyAttr:$optimizer, DefaultValuedAttr<StrArrayAttr, "{}">:$flat,
+                       OptionalAttr<FlatSymbolRefAttr>:$copy, Variadic<Spmd_Local>:$guard);
+  let assemblyFormat = [{
+    $bucket `,` $direction `,` $scale (`squares` $squares^ `:` type($squares))? (`flat` $flat^)? (`copy` $copy^)? (`guard` `(` $guard^ `:` type($guard) `)`)? `optimizer` `(` $optimizer `)` attr-dict `:` type($direction) `,` type($scale)
+  }];
+}
+def Spmd_AverageBucketOp : Spmd_ShardUser<"average_bucket"> {
+  let summary = "adds a shard of updated parameters to their average over the steps";
+  let description = [{
+    The slot bucket `average` holds the parameters after the first step, then decay * average + (1 - decay) * parameter.
+
+    Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, FlatSymbolRefAttr:$average, F64Attr:$decay,
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$flat);
+  let assemblyFormat = "$bucket `into` $average `decay` $decay (`flat` $flat^)? attr-dict";
+}
+def Spmd_ExchangeAverageOp : Spmd_ShardUser<"exchange_average"> {
+  let summary = "exchanges a shard of parameters with their average";
+  let description = [{
+    Run twice, the op changes nothing. `copy` is that of `update_bucket`.
+
+    Made by spmd-lower-to-program, around an evaluation. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, FlatSymbolRefAttr:$average,
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$flat, OptionalAttr<FlatSymbolRefAttr>:$copy);
+  let assemblyFormat = "$bucket `with` $average (`flat` $flat^)? (`copy` $copy^)? attr-dict";
+}
 def Spmd_GatherBucketOp : Spmd_BucketExchange<"gather_bucket"> {
   let summary = "gathers the shards of all members in place";
   let description = [{

@@ -203,6 +203,10 @@ static void classifyStates(func::FuncOp function, const SourceFile &source, Stat
     state.op.setTrainable(trainable);
     bool decays = form && form->optimizer ? form->decayed.contains(state.name) : !entry || entry->decay;
     state.op.setDecay(trainable && decays);
+    if (trainable && entry && entry->lrScale)
+      state.op.setLrScale(llvm::APFloat(*entry->lrScale));
+    if (trainable && entry && entry->weightDecay)
+      state.op.setWeightDecay(llvm::APFloat(*entry->weightDecay));
     // A state that the file fills with one number starts so, unless it is a parameter and random start values are
     // asked for.
     bool filled = state.op.getInitAttr() && !(parameter && options.randomInit);

@@ -241,7 +241,7 @@ void Differentiation::addLossScale(Value count) {
     auto type = RankedTensorType::get({}, states.getF32Type());
     StateOp::create(states, function.getLoc(), name, type, StateRole::buffer, /*trainable=*/false, /*decay=*/false,
                     name, ArrayRef<int64_t>{}, ElementsAttr(), InitAttr::get(context, InitKind::constant, start, 0.0),
-                    ArrayAttr());
+                    ArrayAttr(), FloatAttr(), FloatAttr());
     return FlatSymbolRefAttr::get(context, name);
   };
   // Gradients are those of the sum. PyTorch scales a mean: a power of two near 1 / terms makes its scales ours.
@@ -290,8 +290,10 @@ void Differentiation::buildUpdate() {
       states.push_back(FlatSymbolRefAttr::get(name));
     }
   Value sum = end->getOperand(0), count = end->getOperand(1);
+  auto average = module->getAttrOfType<FloatAttr>(kAverageAttr);
   auto update = UpdateOp::create(builder, function.getLoc(), count.getType(), count, operands,
-                                 builder.getArrayAttr(states), optimizer, llvm::APFloat(clip), scaling);
+                                 builder.getArrayAttr(states), optimizer, llvm::APFloat(clip), scaling,
+                                 llvm::APFloat(average ? average.getValueAsDouble() : 0.0));
   setOrigin(update, originCount++, Phase::Update);
   end->setOperands({sum, count, update.getNorm()});
   function.setName("step");
@@ -360,7 +362,7 @@ struct Differentiate : impl::GraphDifferentiateBase<Differentiate> {
       attr = AdamAttr::get(&getContext(), 1e-3, 0.9, 0.999, 1e-8, 0.01, true);
     if (!isa_and_nonnull<OptimizerAttrInterface>(attr)) {
       module.emitError()
-          << "optimizer must be #graph.adam<..>, #graph.sgd<..>, #graph.adagrad<..> or #graph.lion<..>, got: "
+          << "optimizer must be #graph.adam<..>, #graph.sgd<..> or another optimizer of the dialect, got: "
           << optimizer.getValue();
       return signalPassFailure();
     }

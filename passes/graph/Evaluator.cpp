@@ -7,6 +7,7 @@
 
 #include "passes/graph/Evaluator.h"
 #include "dialects/graph/Origin.h"
+#include "dialects/graph/StateUpdate.h"
 #include "dialects/interfaces/Philox.h"
 #include <cmath>
 
@@ -191,13 +192,16 @@ FailureOr<HostTensor> Evaluator::update(UpdateOp op, ArrayRef<HostTensor> operan
           return state.emitOpError("slots must be dense or resources with their bytes");
         memory.push_back(std::move(*slot));
       }
-    memory.resize(optimizer.getSlotNames().size(), HostTensor(parameter.shape, parameter.elementType));
+    StateUpdate update = updateOf(state, optimizer);
+    if (update.optimizer.getTensorNeed() != TensorNeed::None)
+      return op.emitError("the interpreter has no optimizer that needs whole tensors, got: ") << update.optimizer;
+    memory.resize(update.optimizer.getSlotNames().size(), HostTensor(parameter.shape, parameter.elementType));
     for (size_t i = 0; i < gradient.floats.size(); ++i) {
       SmallVector<double *> cells;
       for (HostTensor &slot : memory)
         cells.push_back(&slot.floats[i]);
-      optimizer.updateCell(gradient.floats[i] * scale, state.getDecay() ? optimizer.getDecay() : 0, number,
-                           parameter.floats[i], cells, rounded);
+      update.optimizer.updateCell(gradient.floats[i] * scale, update.rate, update.decay, number, parameter.floats[i],
+                                  cells, rounded);
     }
   }
   if (rounds)

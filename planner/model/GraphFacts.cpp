@@ -8,6 +8,7 @@
 #include "planner/model/GraphFacts.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
+#include "dialects/graph/StateUpdate.h"
 #include "planner/step/HeldStages.h"
 #include "planner/transformer/Memory.h"
 #include "runtime/abi/GpuMemory.h"
@@ -74,7 +75,14 @@ GraphFacts::GraphFacts(func::FuncOp step, const cost::Machine &kind, int64_t ran
       break;
     }
   step.walk([&](graph::UpdateOp update) {
-    slots = cast<graph::OptimizerAttrInterface>(update.getOptimizer()).getSlotNames().size();
+    // The most that a state has: an optimizer may leave some states to another one.
+    auto optimizer = cast<graph::OptimizerAttrInterface>(update.getOptimizer());
+    SymbolTableCollection symbols;
+    slots = 0;
+    for (auto name : update.getStates().getAsRange<FlatSymbolRefAttr>())
+      if (auto state = symbols.lookupNearestSymbolFrom<graph::StateOp>(update, name))
+        slots = std::max<int64_t>(slots, graph::updateOf(state, optimizer).optimizer.getSlotNames().size());
+    slots += update.getAverage().convertToDouble() > 0;
   });
   step.walk([&](graph::BatchNormOp) { statistics = true; });
   // A host is given the slots, and the masters if readers see something narrower, all in f32.

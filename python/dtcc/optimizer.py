@@ -24,18 +24,21 @@ WITHOUT = {"amsgrad": False, "maximize": False, "initial_accumulator_value": 0}
 
 
 def text_of(optimizer: Any) -> str:
-    """Settings as ``adamw:lr=..``. Groups may differ in what they decay, and in nothing else."""
+    """Settings as ``adamw:lr=..``. Groups may differ in rate and weight decay, which the exported model holds, and in
+    nothing else."""
     name = type(optimizer).__name__
     if name not in KINDS or type(optimizer).__module__.split(".")[0] != "torch":
         raise TypeError(f"optimizer must be text as dtcc's --optimizer takes it, or one of torch.optim's {', '.join(KINDS)}, "
                         f"got: {name}")
     kind, settings_of = KINDS[name]
     groups = optimizer.param_groups
-    settings = settings_of(groups[0])
+    # The rates of groups are factors of this one.
+    rate = {"lr": optimizer.defaults["lr"]}
+    settings = {**settings_of(groups[0]), **rate}
     for group in groups:
-        if settings_of(group) != settings:
-            raise ValueError(f"all parameter groups must have the same settings but for weight_decay, got: {settings} and "
-                             f"{settings_of(group)}")
+        if {**settings_of(group), **rate} != settings:
+            raise ValueError(f"all parameter groups must have the same settings but for lr and weight_decay, got: {settings} "
+                             f"and {settings_of(group)}")
         for setting, wanted in WITHOUT.items():
             if group.get(setting, wanted) != wanted:
                 raise ValueError(f"dtcc's {kind} has no {setting}, got: {setting}={group[setting]}")
@@ -44,8 +47,6 @@ def text_of(optimizer: Any) -> str:
            for state in optimizer.state.values()):
         raise ValueError("the optimizer has made steps already, and its state would be lost: give a new one")
     decays = sorted({group["weight_decay"] for group in groups} - {0})
-    if len(decays) > 1:
-        raise ValueError(f"all parameter groups that decay must have one weight_decay, got: {decays}")
     settings["weight_decay"] = decays[0] if decays else 0
     if kind == "adam" and any(group.get("decoupled_weight_decay") for group in groups):
         kind = "adamw"

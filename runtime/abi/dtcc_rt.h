@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 12u
+#define DTCC_ABI_VERSION 13u
 
 /// Stands for no string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
@@ -222,7 +222,7 @@ typedef struct dtcc_phase {
   uint32_t name; /* string: "forward_backward", "update", ... */
   uint32_t first_command;
   uint32_t command_count;
-  uint32_t reserved;
+  uint32_t exchanges_averages; /* 1: parameters and their averages change places; 0 in every other phase */
 } dtcc_phase;
 
 /// One entry of a stage's step. Slots number micro-batches. An action begins when all streams of the one before have

@@ -12,6 +12,7 @@
 #include "runtime/core/Error.h"
 
 #include <filesystem>
+#include <vector>
 
 namespace fs = std::filesystem;
 
@@ -23,14 +24,23 @@ void checkSave(const SaveOptions &options, const Image &image, const ModelWeight
     if (const WeightsSource *source = weights.checkpoint();
         source && !source->folder().empty() && fs::equivalent(source->folder(), options.path, error))
       fail("--save must not be the folder of --weights, got: ", options.path);
+  if (options.trainedOnly && !options.path.empty() && options.form() != SaveForm::File)
+    fail("--save-trained is for a file of safetensors, got: ", options.path);
   if (options.form() == SaveForm::Onnx)
     checkOnnx(options, image);
+}
+
+static std::vector<SavedTensor> tensorsOf(const SaveOptions &options, const ModelWeights &weights) {
+  std::vector<SavedTensor> tensors = savedTensors(weights, options.type);
+  if (options.trainedOnly)
+    std::erase_if(tensors, [](const SavedTensor &tensor) { return !tensor.state->trainable; });
+  return tensors;
 }
 
 void saveModel(const SaveOptions &options, const Rank &rank, const ModelWeights &weights) {
   switch (options.form()) {
   case SaveForm::File:
-    return writeSafetensors(options.path, savedTensors(weights, options.type), rank);
+    return writeSafetensors(options.path, tensorsOf(options, weights), rank);
   case SaveForm::Folder:
     return saveFolder(options, rank, weights);
   case SaveForm::Onnx:

@@ -28,6 +28,7 @@ struct SaveOptions {
   std::string path; /* empty: nothing is saved */
   SaveType type = SaveType::Model;
   uint64_t shardBytes = 5'000'000'000;
+  bool trainedOnly = false; /* of the form of one file: only parameters that train */
 
   /// The form that `path` asks for: a folder if it ends in a slash or is one, else by its extension.
   SaveForm form() const;

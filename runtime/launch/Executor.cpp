@@ -78,7 +78,7 @@ std::vector<Executor::Part> Executor::findParts(const dtcc_range &range) const {
   return found;
 }
 
-void Executor::run(const std::vector<Part> &some, uint32_t firstNumber, int64_t slots,
+void Executor::run(const std::vector<Part> &some, uint32_t firstNumber, int64_t slots, bool exchanges,
                    const std::function<void(int64_t)> &beforeSlot) {
   device.beginStep();
   for (uint32_t number = 0; number < some.size(); ++number) {
@@ -88,24 +88,31 @@ void Executor::run(const std::vector<Part> &some, uint32_t firstNumber, int64_t 
         rank.enterSlot(slot);
         beforeSlot(slot);
       }
-    device.runPart(firstNumber + number, [this, &part, slots] {
+    device.runPart(firstNumber + number, [this, &part, slots, exchanges] {
       for (const dtcc_action &action : part.actions)
-        if (action.slot < slots)
+        if (action.slot < slots && (exchanges || !rank.image.phases()[action.phase].exchanges_averages))
           runAction(action);
     });
   }
 }
 
 void Executor::runStep(const std::function<void(int64_t)> &beforeSlot) {
-  run(parts, 0, rank.image.mesh().slots(), beforeSlot);
+  run(parts, 0, rank.image.mesh().slots(), /*exchanges=*/false, beforeSlot);
 }
 
-void Executor::runEvaluation(const std::function<void(int64_t)> &beforeSlot) {
-  run(evaluation, static_cast<uint32_t>(parts.size()), rank.image.mesh().slots(), beforeSlot);
+void Executor::runEvaluation(const std::function<void(int64_t)> &beforeSlot, bool ofAverages) {
+  run(evaluation, static_cast<uint32_t>(parts.size()), rank.image.mesh().slots(), ofAverages, beforeSlot);
 }
 
-void Executor::runFirstOfEvaluation(const std::function<void(int64_t)> &beforeSlot) {
-  run(evaluation, static_cast<uint32_t>(parts.size()), 1, beforeSlot);
+void Executor::runFirstOfEvaluation(const std::function<void(int64_t)> &beforeSlot, bool ofAverages) {
+  run(evaluation, static_cast<uint32_t>(parts.size()), 1, ofAverages, beforeSlot);
+}
+
+void Executor::exchangeAverages() {
+  // An evaluation begins with one.
+  const dtcc_action &first = evaluation.front().actions.front();
+  device.beginStep();
+  device.runPart(static_cast<uint32_t>(parts.size() + evaluation.size()), [&] { runAction(first); });
 }
 
 void Executor::runAction(const dtcc_action &action) {

@@ -32,10 +32,13 @@ public:
   /// Runs every action of one step. `beforeSlot` is called before a slot is entered
   /// for the first time in the step, to write its inputs.
   void runStep(const std::function<void(int64_t slot)> &beforeSlot);
-  /// Runs the program's evaluation, in the same way: the loss of one batch, and no update.
-  void runEvaluation(const std::function<void(int64_t slot)> &beforeSlot);
+  /// Runs the program's evaluation, in the same way: the loss of one batch, and no update. With `ofAverages` it is that
+  /// of the averages of the parameters.
+  void runEvaluation(const std::function<void(int64_t slot)> &beforeSlot, bool ofAverages);
   /// Runs the part of an evaluation that belongs to its first micro-batch.
-  void runFirstOfEvaluation(const std::function<void(int64_t slot)> &beforeSlot);
+  void runFirstOfEvaluation(const std::function<void(int64_t slot)> &beforeSlot, bool ofAverages);
+  /// Exchanges the parameters that train with their averages over the steps: a second call takes the first one back.
+  void exchangeAverages();
 
 private:
   /// Address of a view in each slot.
@@ -60,8 +63,8 @@ private:
 
   Place placeOf(uint32_t view) const;
   std::vector<Part> findParts(const dtcc_range &actions) const;
-  /// Runs the actions of slots below `slots`.
-  void run(const std::vector<Part> &some, uint32_t firstNumber, int64_t slots,
+  /// Runs the actions of slots below `slots`; those that exchange averages only with `exchanges`.
+  void run(const std::vector<Part> &some, uint32_t firstNumber, int64_t slots, bool exchanges,
            const std::function<void(int64_t)> &beforeSlot);
   void runAction(const dtcc_action &action);
 

@@ -7,6 +7,7 @@
 
 #include "runtime/launch/Info.h"
 
+#include "runtime/abi/UpdateGroups.h"
 #include "runtime/core/AmountText.h"
 #include "runtime/launch/Executor.h"
 #include "runtime/launch/GpuOverhead.h"
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <set>
 #include <sstream>
+#include <vector>
 
 namespace dtcc::rt {
 
@@ -128,6 +130,18 @@ static std::string decisionsText(const std::vector<OptionGroup> &chosen) {
   return text;
 }
 
+/// Lists the groups of parameters that train with equal rate and decay; none where all are alike.
+static std::string groupsText(const Image &image) {
+  std::vector<UpdateGroup> groups =
+      updateGroups(image.segments(), image.states(), [&](const dtcc_state &state) { return image.string(state.name); });
+  std::string text;
+  for (const UpdateGroup &group : groups)
+    text += formatText("group    lr x %g, weight decay %g: ", group.lrScale, group.decay) +
+            std::to_string(group.cells) + " in " + std::to_string(group.names.size()) +
+            (group.names.size() == 1 ? " tensor, " : " tensors, ") + group.range() + "\n";
+  return groups.size() > 1 ? text : "";
+}
+
 std::string infoText(const Image &image, const std::optional<Forecast> &forecast,
                      const std::vector<OptionGroup> &chosen) {
   std::ostringstream out;
@@ -163,7 +177,7 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
       count *= state.dims[d].size;
     parameters += state.role == DTCC_STATE_PARAMETER ? count : 0;
   }
-  out << "params   " << parameters << "\n";
+  out << "params   " << parameters << "\n" << groupsText(image);
   out << "work     " << stepFlops(image) * static_cast<double>(image.mesh().ranks()) * 1e-9 << " GFLOP a step, "
       << image.commands().size() << " commands\n";
   if (image.header().peak_flops > 0)

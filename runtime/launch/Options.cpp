@@ -52,6 +52,30 @@ std::string fraction(std::string &text) {
   return good ? std::string() : message("must be a number between 0 and 1, got: ", text);
 }
 
+bool hasAverages(const Image &image) {
+  return std::any_of(image.phases().begin(), image.phases().end(),
+                     [](const dtcc_phase &phase) { return phase.exchanges_averages != 0; });
+}
+
+/// Checks the options of averages, and completes them.
+void checkAverages(Options &options, const Image &image) {
+  bool saves = !options.saveAverage.path.empty(), evaluates = options.evaluation.ofAverages;
+  const char *option = saves ? "--save-average" : "--eval-average";
+  if ((saves || evaluates) && !hasAverages(image))
+    failWith(Status::Usage, option, " needs averages of the parameters: compile with --ema=0.999, without --no-eval");
+  if (saves && !options.trains())
+    failWith(Status::Usage, "--save-average saves what a run has trained: leave ",
+             options.evaluation.only ? "--eval-only" : "--generate", " out");
+  if (evaluates && !options.evaluation.isAsked() && !options.generate.isAsked())
+    failWith(Status::Usage,
+             "--eval-average needs data to evaluate: give --eval-tokens, --eval-data or --eval-fraction");
+  options.saveAverage.type = options.save.type;
+  options.saveAverage.shardBytes = options.save.shardBytes;
+  options.saveAverage.trainedOnly = options.evaluation.best.trainedOnly = options.save.trainedOnly;
+  if (options.save.trainedOnly && options.save.path.empty() && !saves && options.evaluation.best.path.empty())
+    failWith(Status::Usage, "--save-trained needs --save");
+}
+
 bool hasGradNorm(const Image &image) {
   return std::any_of(image.stages().begin(), image.stages().end(),
                      [](const dtcc_stage &stage) { return stage.scalars[DTCC_SCALAR_GRAD_NORM] != DTCC_NONE; });
@@ -89,6 +113,19 @@ void checkEvaluation(Options &options, const Image &image) {
              " could save");
   eval.best.type = options.save.type;
   eval.best.shardBytes = options.save.shardBytes;
+}
+
+/// Refuses options of a schedule that the rate does not follow.
+void checkRate(const CLI::App &app, const LearningRate &rate) {
+  bool falls = rate.schedule != LearningRate::Constant;
+  if (!falls && (app.count("--min-lr") || app.count("--decay-steps")))
+    failWith(Status::Usage, app.count("--min-lr") ? "--min-lr" : "--decay-steps",
+             " needs a rate that falls: give --lr-schedule=cosine, linear, wsd or inverse-sqrt");
+  if (rate.schedule == LearningRate::InverseSqrt && app.count("--decay-steps"))
+    failWith(Status::Usage,
+             "--decay-steps is not for --lr-schedule=inverse-sqrt, whose rate falls as long as it trains");
+  if (rate.least > rate.base)
+    failWith(Status::Usage, "--min-lr must be at most the rate ", rate.base, ", got: ", rate.least);
 }
 
 /// The tokens of "1,2,3".
@@ -242,6 +279,9 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
       ->group(evaluation);
   app.add_flag("--eval-only", eval.only, "Evaluate the newest checkpoint of --checkpoint, or the weights, and stop")
       ->group(evaluation);
+  app.add_flag("--eval-average", eval.ofAverages,
+               "Evaluate, generate and save the best with the averages of the parameters (dtcc --ema)")
+      ->group(evaluation);
   app.add_option("--save-best", eval.best.path, "The model of the smallest loss of evaluations so far, as --save")
       ->group(evaluation);
 
@@ -259,8 +299,11 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
       ->check(atLeast(0.0))
       ->capture_default_str()
       ->group(training);
-  std::map<std::string, LearningRate::Schedule> schedules{
-      {"constant", LearningRate::Constant}, {"linear", LearningRate::Linear}, {"cosine", LearningRate::Cosine}};
+  std::map<std::string, LearningRate::Schedule> schedules{{"constant", LearningRate::Constant},
+                                                          {"linear", LearningRate::Linear},
+                                                          {"cosine", LearningRate::Cosine},
+                                                          {"wsd", LearningRate::WarmupStableDecay},
+                                                          {"inverse-sqrt", LearningRate::InverseSqrt}};
   const char *compiled = "constant";
   for (const auto &[name, schedule] : schedules)
     compiled = schedule == options.rate.schedule ? name.c_str() : compiled;
@@ -271,6 +314,18 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
   app.add_option("--warmup", options.rate.warmup, "Steps over which the learning rate rises from 0")
       ->capture_default_str()
       ->check(atLeast<int64_t>(0))
+      ->group(training);
+  app.add_option("--min-lr", options.rate.least, "Rate to which --lr-schedule falls")
+      ->check(atLeast(0.0))
+      ->capture_default_str()
+      ->group(training);
+  app.add_option("--decay-steps", options.rate.decaySteps,
+                 "Steps of the fall (default: all behind the warm-up; of wsd the last tenth)")
+      ->check(atLeast<int64_t>(1))
+      ->group(training);
+  app.add_option("--lr-restart", options.rate.restart,
+                 "End the schedule at this step, and begin it anew behind it, with its warm-up")
+      ->check(atLeast<int64_t>(1))
       ->group(training);
   app.add_option("--seed", options.seed, "Seed of all random numbers")->capture_default_str()->group(training);
   app.add_option("--weights", options.weights, "Start from this .safetensors file, or folder of a model and its index")
@@ -291,6 +346,10 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
   std::string output = "Output";
   app.add_option("--metrics", options.metrics, "JSON lines file with a line for each step")->group(output);
   app.add_option("--save", options.save.path, "Trained model: FILE.safetensors, FOLDER/ of shards, or FILE.onnx")
+      ->group(output);
+  app.add_flag("--save-trained", options.save.trainedOnly, "Save only parameters that trained, such as adapters")
+      ->group(output);
+  app.add_option("--save-average", options.saveAverage.path, "Averages of the parameters (dtcc --ema), as --save")
       ->group(output);
   std::map<std::string, SaveType> types{
       {"model", SaveType::Model}, {"f32", SaveType::F32}, {"bf16", SaveType::BF16}, {"f16", SaveType::F16}};
@@ -376,6 +435,8 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
     checkEvaluation(options, image);
     checkProfile(options, window);
     checkGeneration(app, options, prompt, image);
+    checkAverages(options, image);
+    checkRate(app, options.rate);
     if (options.epochs > 0 && options.steps > 0)
       failWith(Status::Usage, "--epochs and --steps both say how long to train: give one of them");
     if (options.keep.every > 0 && options.keep.newest == 0)
@@ -389,7 +450,8 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
     if (options.maxGradNormRatio > 0 && !hasGradNorm(image))
       failWith(Status::Usage,
                "--max-grad-norm-ratio needs the norm of the gradients, which this program does not compute");
-    if (options.save.path.empty() && eval.best.path.empty() && (app.count("--save-type") || app.count("--shard-size")))
+    if (options.save.path.empty() && eval.best.path.empty() && options.saveAverage.path.empty() &&
+        (app.count("--save-type") || app.count("--shard-size")))
       failWith(Status::Usage, app.count("--save-type") ? "--save-type" : "--shard-size", " needs --save");
     if (!options.tune.empty() && image.gpuCode().modules.empty())
       failWith(Status::Usage, "--tune is for programs that compute on GPUs, and this one computes on processors");

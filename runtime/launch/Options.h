@@ -35,6 +35,8 @@ struct EvaluationOptions {
   int64_t steps = 0; /* batches; 0: all of the data */
   bool only = false; /* nothing is trained */
   SaveOptions best;  /* the model of the smallest loss */
+  /// The averages of the parameters are evaluated, generate, and are the model of the smallest loss.
+  bool ofAverages = false;
   bool isAsked() const { return data.areGiven(); }
 };
 
@@ -46,9 +48,9 @@ struct Options {
   int64_t epochs = 0; /* 0: one, if `steps` is 0 */
   LearningRate rate;
   std::string metrics;
-  std::string record; /* the options that were given, as a file of --config */
-  SaveOptions save;
-  std::string weights; /* empty: what the compiler was told, or the file beside the program */
+  std::string record;            /* the options that were given, as a file of --config */
+  SaveOptions save, saveAverage; /* the parameters, and their averages */
+  std::string weights;           /* empty: what the compiler was told, or the file beside the program */
   std::string checkpoint;
   int64_t checkpointEvery = 0; /* 0: at the end only */
   KeepOptions keep;

@@ -83,11 +83,13 @@ void checkWritable(const std::string &path) {
 /// Finds out before the run, not after it, that its results cannot be written.
 void checkOutputs(const Options &options) {
   bool savesFolder = options.save.form() == SaveForm::Folder;
+  bool averageIsFolder = options.saveAverage.form() == SaveForm::Folder;
   bool bestIsFolder = options.evaluation.best.form() == SaveForm::Folder;
-  for (const std::string *output :
-       {&options.save.path, &options.profile, &options.metrics, &options.evaluation.best.path}) {
+  for (const std::string *output : {&options.save.path, &options.profile, &options.metrics,
+                                    &options.evaluation.best.path, &options.saveAverage.path}) {
     const std::string &path = *output;
     if (path.empty() || (savesFolder && output == &options.save.path) ||
+        (averageIsFolder && output == &options.saveAverage.path) ||
         (bestIsFolder && output == &options.evaluation.best.path))
       continue;
     fs::path folder = fs::path(path).parent_path();
@@ -106,7 +108,8 @@ void checkOutputs(const Options &options) {
   }
   // Folders appear with what is written into them: bad data leaves none behind.
   for (const std::string &path : {options.checkpoint, savesFolder ? options.save.path : std::string(),
-                                  bestIsFolder ? options.evaluation.best.path : std::string()}) {
+                                  bestIsFolder ? options.evaluation.best.path : std::string(),
+                                  averageIsFolder ? options.saveAverage.path : std::string()}) {
     if (path.empty())
       continue;
     fs::path folder = fs::path(path) / "";
@@ -284,6 +287,9 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
     weights.emplace(image, options.weights, /*starts=*/!start.checkpoint);
     checkSave(options.save, image, *weights);
     checkSave(evaluation.best, image, *weights);
+    checkSave(options.saveAverage, image, *weights);
+    if (evaluation.ofAverages && steps == 0)
+      fail("--eval-average needs a trained step, before which parameters have no averages: give --checkpoint");
     if (launch.process == 0)
       for (const std::vector<std::string> &notes : {batches.notes(), weights->notes()})
         for (const std::string &note : notes)

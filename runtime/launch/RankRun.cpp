@@ -115,10 +115,8 @@ public:
       return finish(step, Status::Interrupted);
     if (agreed.metricsLost)
       return finish(step, Status::Write);
-    if (!shared.options.save.path.empty()) {
-      device->downloadStates();
-      saveModel(shared.options.save, rank, shared.weights);
-    }
+    saveStates(shared.options.save, /*averages=*/false);
+    saveStates(shared.options.saveAverage, /*averages=*/true);
     return finish(step, Status::Done);
   }
 
@@ -302,7 +300,8 @@ private:
     auto logitsOf = [&](const Batches &batch) -> std::span<const float> {
       if (agree({interruptRequested()}).interrupted)
         return {};
-      executor.runFirstOfEvaluation([&](int64_t slot) { fillFrom(batch, slot, 0); });
+      executor.runFirstOfEvaluation([&](int64_t slot) { fillFrom(batch, slot, 0); },
+                                    shared.options.evaluation.ofAverages);
       read({DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_PREDICTION});
       if (float count = *scalar<float>(DTCC_SCALAR_LOSS_COUNT); count != 1)
         fail("generation gives a label to one position, but the loss of this model counts ", count);
@@ -359,7 +358,8 @@ private:
     for (int64_t batch = 0; batch < facts.batches; ++batch) {
       if (agree({interruptRequested()}).interrupted)
         return false;
-      executor.runEvaluation([&](int64_t slot) { fillFrom(*shared.evaluated, slot, batch * image.training().batch); });
+      executor.runEvaluation([&](int64_t slot) { fillFrom(*shared.evaluated, slot, batch * image.training().batch); },
+                             options.ofAverages);
       read({DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_PREDICTION});
       for (int i = 0; rank.abi.rank == 0 && i < (counts ? 3 : 2); ++i)
         total[i] += static_cast<double>(*scalar<float>(scalars[i]));
@@ -376,11 +376,21 @@ private:
     facts.seconds = std::chrono::duration<double>(Trace::Clock::now() - begin).count();
     if (metrics)
       metrics->evaluation(facts);
-    if (facts.isBest && !options.best.path.empty()) {
-      device->downloadStates();
-      saveModel(options.best, rank, shared.weights);
-    }
+    if (facts.isBest)
+      saveStates(options.best, options.ofAverages);
     return true;
+  }
+
+  /// Saves the model, with the averages in place of the parameters if they are asked for. All ranks call it together.
+  void saveStates(const SaveOptions &options, bool averages) {
+    if (options.path.empty())
+      return;
+    if (averages)
+      executor.exchangeAverages();
+    device->downloadStates();
+    saveModel(options, rank, shared.weights);
+    if (averages)
+      executor.exchangeAverages();
   }
 
   void startMetrics() {

@@ -43,6 +43,7 @@ public:
   llvm::ArrayRef<dtcc_action> actions() const { return section<dtcc_action>(header().actions); }
   llvm::ArrayRef<dtcc_input> inputs() const { return section<dtcc_input>(header().inputs); }
   llvm::ArrayRef<dtcc_state> states() const { return section<dtcc_state>(header().states); }
+  llvm::ArrayRef<dtcc_segment> segments() const { return section<dtcc_segment>(header().segments); }
   llvm::ArrayRef<dtcc_bucket> buckets() const { return section<dtcc_bucket>(header().buckets); }
   llvm::ArrayRef<dtcc_stage> stages() const { return section<dtcc_stage>(header().stages); }
   llvm::ArrayRef<dtcc_gpu_kernel> gpuKernels() const { return section<dtcc_gpu_kernel>(header().gpu_kernels); }

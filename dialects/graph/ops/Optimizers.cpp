@@ -7,11 +7,12 @@
 //
 // AdamW: Loshchilov and Hutter 2019; Adam, SGD, Adagrad: as PyTorch has them; variants
 // of Adam as ONNX and ONNX Runtime do. Lion: Chen et al. 2023, "Symbolic discovery of
-// optimization algorithms", algorithm 2.
+// optimization algorithms", algorithm 2. Muon: Jordan et al. 2024, as PyTorch has it. LAMB:
+// You et al. 2020, algorithm 2.
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/StateUpdate.h"
 #include "mlir/IR/Builders.h"
 #include <cmath>
 
@@ -37,14 +38,15 @@ SmallVector<Attribute> AdamAttr::getLibraryParameters(Builder b) const {
           b.getI64IntegerAttr(getRawEps() ? 2 : 1),
           b.getI64IntegerAttr(getStart())};
 }
-void AdamAttr::updateCell(double g, double decay, int64_t step, double &p, Slots slots, Rounding rounded) const {
+void AdamAttr::updateCell(double g, double rate, double decay, int64_t step, double &p, Slots slots,
+                          Rounding rounded) const {
   double kept = 1 - getPostDecay();
   if (!getDecoupled())
     g += decay * p;
   else if (getDecayLast())
-    kept *= 1 - getLr() * decay;
+    kept *= 1 - rate * decay;
   else
-    p = rounded(p * (1 - getLr() * decay));
+    p = rounded(p * (1 - rate * decay));
   double &m = *slots[0], &v = *slots[1];
   m = rounded(getBeta1() * m + (1 - getBeta1()) * g);
   v = rounded(getBeta2() * v + (1 - getBeta2()) * g * g);
@@ -52,7 +54,7 @@ void AdamAttr::updateCell(double g, double decay, int64_t step, double &p, Slots
   double meanBias = count < 1 ? 1 : 1 - std::pow(getBeta1(), count);
   double root = std::sqrt(count < 1 ? 1 : 1 - std::pow(getBeta2(), count));
   double denominator = getRawEps() ? (std::sqrt(v) + getEps()) / root : std::sqrt(v) / root + getEps();
-  p = rounded((p - getLr() * (m / meanBias) / denominator) * kept);
+  p = rounded((p - rate * (m / meanBias) / denominator) * kept);
 }
 
 Names SgdAttr::getSlotNames() const { return getMomentum() != 0 ? Names{"momentum_buffer"} : Names(); }
@@ -63,14 +65,15 @@ SmallVector<Attribute> SgdAttr::getLibraryParameters(Builder b) const {
   return {b.getF64FloatAttr(getMomentum()), b.getF64FloatAttr(getDampening()), b.getI64IntegerAttr(getNesterov()),
           b.getI64IntegerAttr(getStart())};
 }
-void SgdAttr::updateCell(double g, double decay, int64_t step, double &p, Slots slots, Rounding rounded) const {
+void SgdAttr::updateCell(double g, double rate, double decay, int64_t step, double &p, Slots slots,
+                         Rounding rounded) const {
   g += decay * p;
   if (getMomentum() != 0) {
     double &buffer = *slots[0];
     buffer = rounded(getMomentum() * buffer + (step + getStart() <= 1 ? 1 : 1 - getDampening()) * g);
     g = getNesterov() ? g + getMomentum() * buffer : buffer;
   }
-  p = rounded(p - getLr() * g);
+  p = rounded(p - rate * g);
 }
 
 Names AdagradAttr::getSlotNames() const { return {"sum"}; }
@@ -80,11 +83,12 @@ StringRef AdagradAttr::getLibraryOp() const { return "adagrad"; }
 SmallVector<Attribute> AdagradAttr::getLibraryParameters(Builder b) const {
   return {b.getF64FloatAttr(getLrDecay()), b.getF64FloatAttr(getEps()), b.getI64IntegerAttr(getStart())};
 }
-void AdagradAttr::updateCell(double g, double decay, int64_t step, double &p, Slots slots, Rounding rounded) const {
+void AdagradAttr::updateCell(double g, double rate, double decay, int64_t step, double &p, Slots slots,
+                             Rounding rounded) const {
   g += decay * p;
   double &sum = *slots[0];
   sum = rounded(sum + g * g);
-  double rate = getLr() / (1 + static_cast<double>(step + getStart() - 1) * getLrDecay());
+  rate /= 1 + static_cast<double>(step + getStart() - 1) * getLrDecay();
   p = rounded(p - rate * g / (std::sqrt(sum) + getEps()));
 }
 
@@ -95,9 +99,66 @@ StringRef LionAttr::getLibraryOp() const { return "lion"; }
 SmallVector<Attribute> LionAttr::getLibraryParameters(Builder b) const {
   return {b.getF64FloatAttr(getBeta1()), b.getF64FloatAttr(getBeta2())};
 }
-void LionAttr::updateCell(double g, double decay, int64_t, double &p, Slots slots, Rounding rounded) const {
+void LionAttr::updateCell(double g, double rate, double decay, int64_t, double &p, Slots slots,
+                          Rounding rounded) const {
   double &m = *slots[0], mixed = getBeta1() * m + (1 - getBeta1()) * g;
   double sign = mixed > 0 ? 1 : mixed < 0 ? -1 : 0;
-  p = rounded(p * (1 - getLr() * decay) - getLr() * sign);
+  p = rounded(p * (1 - rate * decay) - rate * sign);
   m = rounded(getBeta2() * m + (1 - getBeta2()) * g);
+}
+
+Names MuonAttr::getSlotNames() const { return {"momentum_buffer"}; }
+double MuonAttr::getLearningRate() const { return getLr(); }
+double MuonAttr::getDecay() const { return getWeightDecay(); }
+StringRef MuonAttr::getLibraryOp() const { return "muon_direction"; }
+SmallVector<Attribute> MuonAttr::getLibraryParameters(Builder b) const {
+  return {b.getF64FloatAttr(getMomentum()), b.getI64IntegerAttr(getNesterov())};
+}
+OptimizerAttrInterface MuonAttr::optimizerOf(ArrayRef<int64_t> savedShape, bool byElement) const {
+  if (savedShape.size() == 2 && !byElement)
+    return *this;
+  return cast<OptimizerAttrInterface>(getRest());
+}
+TensorNeed MuonAttr::getTensorNeed() const { return TensorNeed::Matrices; }
+SmallVector<Attribute> MuonAttr::getTensorParameters(Builder b) const {
+  return {b.getI64IntegerAttr(getSteps()), b.getF64FloatAttr(getA()),   b.getF64FloatAttr(getB()),
+          b.getF64FloatAttr(getC()),       b.getF64FloatAttr(getEps()), b.getI64IntegerAttr(getMatchRms())};
+}
+void MuonAttr::updateCell(double g, double, double, int64_t, double &p, Slots slots, Rounding rounded) const {
+  double &buffer = *slots[0];
+  buffer = rounded(buffer + (1 - getMomentum()) * (g - buffer));
+  p = getNesterov() ? g + getMomentum() * (buffer - g) : buffer;
+}
+
+Names LambAttr::getSlotNames() const { return {"exp_avg", "exp_avg_sq"}; }
+double LambAttr::getLearningRate() const { return getLr(); }
+double LambAttr::getDecay() const { return getWeightDecay(); }
+StringRef LambAttr::getLibraryOp() const { return "lamb_direction"; }
+SmallVector<Attribute> LambAttr::getLibraryParameters(Builder b) const {
+  return {b.getF64FloatAttr(getBeta1()), b.getF64FloatAttr(getBeta2()), b.getF64FloatAttr(getEps())};
+}
+TensorNeed LambAttr::getTensorNeed() const { return TensorNeed::Norms; }
+SmallVector<Attribute> LambAttr::getTensorParameters(Builder b) const {
+  return {b.getI64IntegerAttr(getAlwaysAdapt()), b.getI64IntegerAttr(getTrustClip())};
+}
+void LambAttr::updateCell(double g, double, double decay, int64_t step, double &p, Slots slots,
+                          Rounding rounded) const {
+  double &m = *slots[0], &v = *slots[1];
+  m = rounded(getBeta1() * m + (1 - getBeta1()) * g);
+  v = rounded(getBeta2() * v + (1 - getBeta2()) * g * g);
+  double root = std::sqrt(1 - std::pow(getBeta2(), step));
+  p = m / (1 - std::pow(getBeta1(), step)) / (std::sqrt(v) / root + getEps()) + decay * p;
+}
+
+StateUpdate dtcc::graph::updateOf(StateOp state, OptimizerAttrInterface optimizer) {
+  OptimizerAttrInterface own = optimizer.optimizerOf(state.getSavedShape(), state.getByElement());
+  double scale = state.getLrScale() ? state.getLrScale()->convertToDouble() : 1;
+  double decay = state.getWeightDecay() ? state.getWeightDecay()->convertToDouble() : own.getDecay();
+  return {own, own.getLearningRate() * scale, state.getDecay() ? decay : 0};
+}
+
+double dtcc::graph::rateScaleOf(StateOp state, OptimizerAttrInterface optimizer) {
+  OptimizerAttrInterface own = optimizer.optimizerOf(state.getSavedShape(), state.getByElement());
+  double scale = state.getLrScale() ? state.getLrScale()->convertToDouble() : 1, base = optimizer.getLearningRate();
+  return own == optimizer || base == 0 ? scale : scale * own.getLearningRate() / base;
 }

@@ -30,6 +30,10 @@ LogicalResult StateOp::verify() {
     if (auto slotType = cast<ElementsAttr>(slot).getShapedType();
         slotType.getShape() != getSavedShape() || slotType.getElementType() != type.getElementType())
       return emitOpError() << "slots must have the saved shape and the element type of the state, got: " << slotType;
+  if (getLrScale() && !(getLrScale()->convertToDouble() >= 0))
+    return emitOpError() << "lr_scale must be at least 0, got: " << getLrScale()->convertToDouble();
+  if (getWeightDecay() && !(getWeightDecay()->convertToDouble() >= 0))
+    return emitOpError() << "weight_decay must be at least 0, got: " << getWeightDecay()->convertToDouble();
   if (getTrainable() && !isa<FloatType>(type.getElementType()))
     return emitOpError() << "a trainable state must hold floats, got: " << type.getElementType();
   return success();
@@ -84,8 +88,10 @@ LogicalResult UpdateOp::verify() {
     return emitOpError() << "needs one gradient a state, got: " << getGradients().size() << " for "
                          << getStates().size();
   if (!isa<OptimizerAttrInterface>(getOptimizer()))
-    return emitOpError() << "optimizer must be #graph.adam, #graph.sgd, #graph.adagrad or #graph.lion, got: "
+    return emitOpError() << "optimizer must be #graph.adam, #graph.sgd or another optimizer of the dialect, got: "
                          << getOptimizer();
+  if (double average = getAverage().convertToDouble(); !(average >= 0 && average < 1))
+    return emitOpError() << "average must be at least 0 and less than 1, got: " << average;
   if (getClip().isNegative())
     return emitOpError() << "clip must not be negative, got: " << getClip().convertToDouble();
   // In a pipeline, each stage that reads a state gives its part of the gradient.

@@ -19,6 +19,9 @@ def Graph_StateOp : Op<Graph_Dialect, "state", [Symbol]> {
     the optimizer of the update implies it. It starts as zeros, or as `slots`, with one value
     in the saved shape for each slot. `value` is the initial value (dense or a resource), or
     `init` says how to compute one; at least one is given.
+
+    `lr_scale` multiplies the learning rate of the state. If the state decays, `weight_decay` is used instead of the
+    optimizer's. With `by_element` the state has the optimizer's rule for tensors that are not matrices.
     ```
     graph.state @wte : tensor<257x66xf32> {role = #graph<role parameter>, trainable = true, decay = true,
         saved_name = "transformer.wte.weight", saved_shape = array<i64: 257, 66>, init = #graph.init<normal, 0.0, 0.02>}
@@ -30,7 +33,8 @@ def Graph_StateOp : Op<Graph_Dialect, "state", [Symbol]> {
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Graph_Tensor>:$type, Graph_StateRoleAttr:$role,
                        BoolAttr:$trainable, BoolAttr:$decay, StrAttr:$saved_name, DenseI64ArrayAttr:$saved_shape,
                        OptionalAttr<ElementsAttr>:$value, OptionalAttr<Graph_InitAttr>:$init,
-                       OptionalAttr<TypedArrayAttrBase<ElementsAttr, "values of slots">>:$slots);
+                       OptionalAttr<TypedArrayAttrBase<ElementsAttr, "values of slots">>:$slots,
+                       OptionalAttr<F64Attr>:$lr_scale, OptionalAttr<F64Attr>:$weight_decay, UnitAttr:$by_element);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let hasVerifier = 1;
 }
@@ -65,14 +69,16 @@ def Graph_UpdateOp : Op<Graph_Dialect, "update", [MemoryEffects<[MemRead, MemWri
     mean, before they are clipped to `clip` as by PyTorch's clip_grad_norm_: times
     min(1, clip / (norm + 1e-6)); 0 turns clipping off. Weight decay is an attribute of the
     states. With `loss_scale` the gradients are scaled by that state, and a step whose norm is
-    not finite updates nothing.
+    not finite updates nothing. With `average` d above 0 every state also has an average a over the steps, which is one
+    more slot: a = p after the first step, then a = d a + (1 - d) p, with p the updated state.
 
     Made by graph-differentiate. Consumed by spmd-lower-to-program, which makes the update phase. None is left after
     spmd-lower-to-program.
   }];
   let arguments = (ins Graph_FloatScalar:$count, Variadic<Graph_FloatTensor>:$gradients,
                        TypedArrayAttrBase<FlatSymbolRefAttr, "states">:$states, AnyAttr:$optimizer,
-                       DefaultValuedAttr<F64Attr, "0.0">:$clip, OptionalAttr<Graph_LossScaleAttr>:$loss_scale);
+                       DefaultValuedAttr<F64Attr, "0.0">:$clip, OptionalAttr<Graph_LossScaleAttr>:$loss_scale,
+                       DefaultValuedAttr<F64Attr, "0.0">:$average);
   let results = (outs Graph_FloatScalar:$norm);
   let assemblyFormat = "$count `,` `(` $gradients `)` `to` $states attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;

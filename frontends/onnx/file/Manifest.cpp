@@ -44,6 +44,12 @@ LogicalResult Manifest::read(const Model &model) {
       ManifestEntry &entry = entries[*name];
       entry.trainable = row->getBoolean("trainable").value_or(true);
       entry.decay = row->getBoolean("decay").value_or(true);
+      entry.lrScale = row->getNumber("lr_scale");
+      entry.weightDecay = row->getNumber("weight_decay");
+      for (std::optional<double> number : {entry.lrScale, entry.weightDecay})
+        if (number && !(*number >= 0))
+          return emitError(model.loc()) << "lr_scale and weight_decay of '" << *name
+                                        << "' in the metadata 'dtcc.manifest' must be at least 0, got: " << *number;
       entry.paddingIndex = row->getInteger("padding_idx").value_or(-1);
     }
     // A buffer that is not persistent is no part of what a module saves.

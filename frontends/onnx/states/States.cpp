@@ -22,7 +22,8 @@ Tensor States::make(const StoredTensor &stored, StringRef name, bool hasValue) {
   Location loc = NameLoc::get(builder.getStringAttr(name), fileLoc);
   auto op = graph::StateOp::create(builder, loc, symbol, stored.type, graph::StateRole::parameter, /*trainable=*/true,
                                    /*decay=*/true, name, stored.type.getShape(),
-                                   hasValue ? stored.toResource() : ElementsAttr(), graph::InitAttr(), ArrayAttr());
+                                   hasValue ? stored.toResource() : ElementsAttr(), graph::InitAttr(), ArrayAttr(),
+                                   FloatAttr(), FloatAttr());
   Tensor read = emitter.fromValue(graph::ReadOp::create(emitter.getBuilder(), loc, stored.type,
                                                         FlatSymbolRefAttr::get(builder.getContext(), symbol)));
   if (stored.stored != stored.type.getElementType())

@@ -27,6 +27,11 @@ LogicalResult Bufferizer::run() {
   program = ProgramOp::create(builder, source.getLoc(), source.getSymNameAttr(), source.getMeshAttr(),
                               source.getStageAttr(), source.getAxisAttr(), source.getActionsAttr(), Attribute());
   source.walk([&](spmd::UpdateBucketOp update) { program.setOptimizerAttr(update.getOptimizer()); });
+  // An optimizer may leave some buckets to another one: the program names it.
+  if (Attribute optimizer = source->getAttr(graph::kOptimizerAttr))
+    program.setOptimizerAttr(optimizer);
+  if (Attribute average = source->getAttr(graph::kAverageAttr))
+    program->setAttr(graph::kAverageAttr, average);
   program.getBody().emplaceBlock();
   storage.setProgram(program, theMesh);
   communicators.setProgram(program);

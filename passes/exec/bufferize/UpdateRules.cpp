@@ -7,6 +7,7 @@
 
 #include "dialects/graph/Graph.h"
 #include "passes/exec/bufferize/OpRules.h"
+#include "runtime/abi/OrthogonalizeWorkspace.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -106,32 +107,137 @@ static LogicalResult lowerGradScale(spmd::GradScaleOp op, Bufferizer &b) {
   return success();
 }
 
-static LogicalResult lowerUpdate(spmd::UpdateBucketOp op, Bufferizer &b) {
-  auto optimizer = dyn_cast<graph::OptimizerAttrInterface>(op.getOptimizer());
+/// A view of this rank's share of a bucket. A bucket that itself is flat holds nothing but the share.
+static Value shareOfBucket(FlatSymbolRefAttr bucket, ArrayAttr flat, Bufferizer &b) {
+  Place storage = b.storage.bucket(bucket);
+  return b.view(b.storage.bucketOp(bucket).getFlat().empty() ? shareOf(storage, flat, b) : storage);
+}
+
+static Value denseView(Value value, Bufferizer &b) {
+  return b.view(*b.dense(b.placeOf(value), "dense").reshaped({cast<ShapedType>(value.getType()).getNumElements()}));
+}
+
+/// What the library ops of an update read beside the gradient: scale, rate and number of the step. Guarded: the steps
+/// taken count, not those of the host, and nothing is written if the gradients are not finite.
+static SmallVector<Value> scalarsOfUpdate(Value scale, ValueRange guard, Bufferizer &b) {
+  Place step = guard.empty() ? b.storage.scalarPlace(ScalarKind::step) : b.placeOf(guard[1]);
+  return {b.view(b.placeOf(scale)), b.view(b.storage.scalarPlace(ScalarKind::lr)), b.view(step)};
+}
+
+static FailureOr<graph::OptimizerAttrInterface> optimizerOf(Operation *op, Attribute attribute) {
+  auto optimizer = dyn_cast<graph::OptimizerAttrInterface>(attribute);
   if (!optimizer)
-    return op.emitOpError("must have an optimizer of the graph dialect, got: ") << op.getOptimizer();
-  Place gradient =
-      *b.dense(b.placeOf(op.getGrad()), "dense").reshaped({cast<ShapedType>(op.getGrad().getType()).getNumElements()});
-  // Guarded: the steps taken count, not those of the host, and nothing is written if the gradients are not finite.
-  bool guarded = !op.getGuard().empty();
-  Place step = guarded ? b.placeOf(op.getGuard()[1]) : b.storage.scalarPlace(ScalarKind::step);
-  SmallVector<Value> ins{b.view(gradient), b.view(b.placeOf(op.getScale())),
-                         b.view(b.storage.scalarPlace(ScalarKind::lr)), b.view(step)};
-  if (guarded)
+    return op->emitOpError("must have an optimizer of the graph dialect, got: ") << attribute;
+  return optimizer;
+}
+
+static LogicalResult lowerUpdate(spmd::UpdateBucketOp op, Bufferizer &b) {
+  FailureOr<graph::OptimizerAttrInterface> optimizer = optimizerOf(op, op.getOptimizer());
+  if (failed(optimizer))
+    return failure();
+  SmallVector<Value> ins{denseView(op.getGrad(), b)};
+  llvm::append_range(ins, scalarsOfUpdate(op.getScale(), op.getGuard(), b));
+  if (!op.getGuard().empty())
     ins.push_back(b.view(b.placeOf(op.getGuard()[0])));
-  // A bucket that itself is flat holds nothing but the share.
-  auto share = [&](FlatSymbolRefAttr bucket) {
-    Place storage = b.storage.bucket(bucket);
-    return b.view(b.storage.bucketOp(bucket).getFlat().empty() ? shareOf(storage, op.getFlat(), b) : storage);
-  };
-  SmallVector<Value> outs{share(op.getBucketAttr())};
+  SmallVector<Value> outs{shareOfBucket(op.getBucketAttr(), op.getFlat(), b)};
   for (Attribute slot : op.getSlots())
     outs.push_back(b.view(b.storage.bucket(cast<FlatSymbolRefAttr>(slot))));
   if (op.getCopy())
-    outs.push_back(share(op.getCopyAttr()));
+    outs.push_back(shareOfBucket(op.getCopyAttr(), op.getFlat(), b));
   SmallVector<Attribute> all{op.getBucketAttr(), b.communicators.coordinate(op.getFlat())};
-  llvm::append_range(all, optimizer.getLibraryParameters(b.builder()));
-  b.library(op, optimizer.getLibraryOp(), ins, outs, all, /*updates=*/true).setPredicated(guarded);
+  llvm::append_range(all, optimizer->getLibraryParameters(b.builder()));
+  b.library(op, optimizer->getLibraryOp(), ins, outs, all, /*updates=*/true).setPredicated(!op.getGuard().empty());
+  return success();
+}
+
+static LogicalResult lowerMakeDirection(spmd::MakeDirectionOp op, Bufferizer &b) {
+  FailureOr<graph::OptimizerAttrInterface> optimizer = optimizerOf(op, op.getOptimizer());
+  if (failed(optimizer))
+    return failure();
+  SmallVector<Value> ins{denseView(op.getGrad(), b)};
+  llvm::append_range(ins, scalarsOfUpdate(op.getScale(), op.getGuard(), b));
+  ins.push_back(shareOfBucket(op.getBucketAttr(), op.getFlat(), b));
+  SmallVector<Value> outs;
+  for (Attribute slot : op.getSlots())
+    outs.push_back(b.view(b.storage.bucket(cast<FlatSymbolRefAttr>(slot))));
+  outs.push_back(b.view(b.place(op.getDirection())));
+  SmallVector<Attribute> all{op.getBucketAttr(), b.communicators.coordinate(op.getFlat())};
+  llvm::append_range(all, optimizer->getLibraryParameters(b.builder()));
+  bool guarded = !op.getGuard().empty();
+  if (guarded)
+    ins.push_back(b.view(b.placeOf(op.getGuard()[0])));
+  // It reads the slots too, which hold what they held before the step; the direction nobody has written.
+  b.library(op, optimizer->getLibraryOp(), ins, outs, all, /*updates=*/false).setPredicated(guarded);
+  return success();
+}
+
+/// The most memory that orthogonalizing one matrix of a bucket takes.
+static int64_t orthogonalizeBytes(spmd::OrthogonalizeOp op) {
+  int64_t most = 0;
+  for (auto state : op->getParentOfType<ModuleOp>().getOps<graph::StateOp>())
+    for (auto [bucket, offset] : spmd::bucketsOf(state))
+      if (bucket == op.getBucketAttr())
+        most = std::max(most, orthogonalizeWorkspace(state.getSavedShape()[0], state.getSavedShape()[1]));
+  return most;
+}
+
+static LogicalResult lowerTensorSquares(spmd::TensorSquaresOp op, Bufferizer &b) {
+  b.library(op, "tensor_squares", {shareOfBucket(op.getBucketAttr(), op.getFlat(), b), denseView(op.getDirection(), b)},
+            b.view(b.place(op.getSquares())), {op.getBucketAttr(), b.communicators.coordinate(op.getFlat())});
+  return success();
+}
+
+static LogicalResult lowerOrthogonalize(spmd::OrthogonalizeOp op, Bufferizer &b) {
+  FailureOr<graph::OptimizerAttrInterface> optimizer = optimizerOf(op, op.getOptimizer());
+  if (failed(optimizer))
+    return failure();
+  SmallVector<Attribute> all{op.getBucketAttr(), b.communicators.coordinate(op.getFlat()),
+                             b.communicators.coordinate(op.getSharded())};
+  llvm::append_range(all, optimizer->getTensorParameters(b.builder()));
+  b.library(op, "orthogonalize", denseView(op.getWhole(), b), b.view(b.place(op.getDirection())), all,
+            /*updates=*/false, orthogonalizeBytes(op));
+  return success();
+}
+
+static LogicalResult lowerApplyDirection(spmd::ApplyDirectionOp op, Bufferizer &b) {
+  FailureOr<graph::OptimizerAttrInterface> optimizer = optimizerOf(op, op.getOptimizer());
+  if (failed(optimizer))
+    return failure();
+  SmallVector<Value> ins{denseView(op.getDirection(), b)};
+  llvm::append_range(ins, scalarsOfUpdate(op.getScale(), op.getGuard(), b));
+  bool trusts = bool(op.getSquares());
+  if (trusts)
+    ins.push_back(denseView(op.getSquares(), b));
+  if (!op.getGuard().empty())
+    ins.push_back(b.view(b.placeOf(op.getGuard()[0])));
+  SmallVector<Value> outs{shareOfBucket(op.getBucketAttr(), op.getFlat(), b)};
+  if (op.getCopy())
+    outs.push_back(shareOfBucket(op.getCopyAttr(), op.getFlat(), b));
+  Builder builder = b.builder();
+  SmallVector<Attribute> all{op.getBucketAttr(), b.communicators.coordinate(op.getFlat()),
+                             builder.getI64IntegerAttr(trusts)};
+  if (trusts)
+    llvm::append_range(all, optimizer->getTensorParameters(builder));
+  else
+    all.append(2, builder.getI64IntegerAttr(0));
+  b.library(op, "apply_direction", ins, outs, all, /*updates=*/true).setPredicated(!op.getGuard().empty());
+  return success();
+}
+
+static LogicalResult lowerAverage(spmd::AverageBucketOp op, Bufferizer &b) {
+  b.library(op, "average",
+            {shareOfBucket(op.getBucketAttr(), op.getFlat(), b), b.view(b.storage.scalarPlace(ScalarKind::step))},
+            b.view(b.storage.bucket(op.getAverageAttr())),
+            {b.builder().getF64FloatAttr(op.getDecay().convertToDouble())}, /*updates=*/true);
+  return success();
+}
+
+static LogicalResult lowerExchange(spmd::ExchangeAverageOp op, Bufferizer &b) {
+  SmallVector<Value> outs{shareOfBucket(op.getBucketAttr(), op.getFlat(), b),
+                          b.view(b.storage.bucket(op.getAverageAttr()))};
+  if (op.getCopy())
+    outs.push_back(shareOfBucket(op.getCopyAttr(), op.getFlat(), b));
+  b.library(op, "exchange", {}, outs, {}, /*updates=*/true);
   return success();
 }
 
@@ -202,6 +308,12 @@ void dtcc::exec::addUpdateRules(OpRules &rules) {
   rules[spmd::SumSquaresOp::getOperationName()] = ruleOf<spmd::SumSquaresOp, lowerSumSquares>();
   rules[spmd::GradScaleOp::getOperationName()] = ruleOf<spmd::GradScaleOp, lowerGradScale>();
   rules[spmd::UpdateBucketOp::getOperationName()] = ruleOf<spmd::UpdateBucketOp, lowerUpdate>();
+  rules[spmd::MakeDirectionOp::getOperationName()] = ruleOf<spmd::MakeDirectionOp, lowerMakeDirection>();
+  rules[spmd::TensorSquaresOp::getOperationName()] = ruleOf<spmd::TensorSquaresOp, lowerTensorSquares>();
+  rules[spmd::OrthogonalizeOp::getOperationName()] = ruleOf<spmd::OrthogonalizeOp, lowerOrthogonalize>();
+  rules[spmd::ApplyDirectionOp::getOperationName()] = ruleOf<spmd::ApplyDirectionOp, lowerApplyDirection>();
+  rules[spmd::AverageBucketOp::getOperationName()] = ruleOf<spmd::AverageBucketOp, lowerAverage>();
+  rules[spmd::ExchangeAverageOp::getOperationName()] = ruleOf<spmd::ExchangeAverageOp, lowerExchange>();
   rules[spmd::AdjustLossScaleOp::getOperationName()] = ruleOf<spmd::AdjustLossScaleOp, lowerAdjustLossScale>();
   rules[spmd::GatherBucketOp::getOperationName()] = ruleOf<spmd::GatherBucketOp, lowerGatherBucket>();
   rules[spmd::ReportOp::getOperationName()] = aiming(ruleOf<spmd::ReportOp, lowerReport>(), aimReport);

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/graph/StateUpdate.h"
 #include "passes/graph/Evaluator.h"
 #include "passes/spmd/evaluate/RankStorage.h"
 #include <cmath>
@@ -17,16 +18,24 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-/// Weight decay of each element of a parameter bucket.
-static std::vector<double> decayOf(const RankStorage &storage, FlatSymbolRefAttr bucket, double decay) {
-  std::vector<double> result(storage.module.lookupSymbol<BucketOp>(bucket.getAttr()).getLength());
+namespace {
+struct CellSettings {
+  double rate = 0, decay = 0;
+};
+} // namespace
+
+/// Learning rate and weight decay of each element of a parameter bucket.
+static std::vector<CellSettings> settingsOf(const RankStorage &storage, FlatSymbolRefAttr bucket,
+                                            graph::OptimizerAttrInterface optimizer) {
+  std::vector<CellSettings> result(storage.module.lookupSymbol<BucketOp>(bucket.getAttr()).getLength());
   for (auto state : storage.module.getOps<graph::StateOp>()) {
     auto [name, offset] = storage.placeOf(state);
-    if (name != bucket || !state.getDecay())
+    if (name != bucket)
       continue;
     auto type = cast<TensorType>(state->getAttrOfType<TypeAttr>(kLayoutAttr).getValue());
     int64_t size = localType(type, storage.lockStep.mesh).getNumElements();
-    std::fill_n(result.begin() + offset, size, decay);
+    graph::StateUpdate update = graph::updateOf(state, optimizer);
+    std::fill_n(result.begin() + offset, size, CellSettings{update.rate, update.decay});
   }
   return result;
 }
@@ -36,7 +45,7 @@ static LogicalResult runUpdate(UpdateBucketOp op, RankStorage &storage, int64_t)
   Axes flat = toAxes(op.getFlat());
   auto optimizer = cast<graph::OptimizerAttrInterface>(op.getOptimizer());
   bool isShare = !storage.module.lookupSymbol<BucketOp>(op.getBucket()).getFlat().empty();
-  std::vector<double> decay = decayOf(storage, op.getBucketAttr(), optimizer.getDecay());
+  std::vector<CellSettings> settings = settingsOf(storage, op.getBucketAttr(), optimizer);
   auto slot = [&](unsigned i, int64_t rank) -> std::vector<double> & {
     return storage.buckets[cast<FlatSymbolRefAttr>(op.getSlots()[i]).getValue()][rank];
   };
@@ -54,7 +63,7 @@ static LogicalResult runUpdate(UpdateBucketOp op, RankStorage &storage, int64_t)
       SmallVector<double *> cells;
       for (unsigned k = 0; k < op.getSlots().size(); ++k)
         cells.push_back(&slot(k, rank)[i]);
-      optimizer.updateCell(gradient[i] * scale, decay[first + i], number,
+      optimizer.updateCell(gradient[i] * scale, settings[first + i].rate, settings[first + i].decay, number,
                            storage.buckets[op.getBucket()][rank][isShare ? i : first + i], cells,
                            [](double value) { return value; });
     }
@@ -114,6 +123,20 @@ static LogicalResult runAdjustLossScale(AdjustLossScaleOp op, RankStorage &stora
   return success();
 }
 
+static LogicalResult runAverage(AverageBucketOp op, RankStorage &storage, int64_t) {
+  double weight = storage.step == 1 ? 1 : 1 - op.getDecay().convertToDouble();
+  storage.forEachRank([&](int64_t rank) {
+    const std::vector<double> &values = storage.buckets[op.getBucket()][rank];
+    std::vector<double> &averages = storage.buckets[op.getAverage()][rank];
+    // A rank holds the whole bucket, or its shard of it.
+    bool isShard = values.size() == averages.size();
+    size_t first = isShard ? 0 : storage.lockStep.mesh.index(rank, 0, toAxes(op.getFlat())) * averages.size();
+    for (size_t i = 0; i < averages.size(); ++i)
+      averages[i] += (values[first + i] - averages[i]) * weight;
+  });
+  return success();
+}
+
 static LogicalResult runGather(GatherBucketOp op, RankStorage &storage, int64_t) {
   const Mesh &mesh = storage.lockStep.mesh;
   auto before = storage.buckets[op.getBucket()];
@@ -152,7 +175,13 @@ static LogicalResult runReport(ReportOp op, RankStorage &storage, int64_t) {
 }
 
 void addUpdateOps(StorageOps &ops) {
-  ops.on(runSumSquares).on(runGradScale).on(runAdjustLossScale).on(runUpdate).on(runGather).on(runReport);
+  ops.on(runSumSquares)
+      .on(runGradScale)
+      .on(runAdjustLossScale)
+      .on(runUpdate)
+      .on(runGather)
+      .on(runReport)
+      .on(runAverage);
 }
 
 } // namespace dtcc::spmd

@@ -95,6 +95,8 @@ ProgramEvaluator::ProgramEvaluator(ModuleOp module, ProgramOp program, uint64_t 
   }
   if (RunsAttr actions = program.getActionsAttr())
     runs = llvm::to_vector(actions.getRuns());
+  // The evaluation of the whole step, with which this one is compared, is of the parameters.
+  llvm::erase_if(runs, [](const PhaseRun &run) { return exchangesAverages(run.phase); });
   addProgramOps(ops);
   addUnitOps(ops);
   addUpdateOps(ops);

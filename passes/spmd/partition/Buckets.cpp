@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/spmd/partition/Buckets.h"
+#include "dialects/graph/StateUpdate.h"
 #include "dialects/interfaces/Source.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -25,12 +26,8 @@ static Axes meshOrder(const Mesh &mesh, const Axes &axes) {
   return result;
 }
 
-int64_t optimizerSlots(Attribute optimizer) {
-  return cast<graph::OptimizerAttrInterface>(optimizer).getSlotNames().size();
-}
-
 FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::StringMap<GradientPlace> &gradients,
-                                 const StageMap *stages, int64_t stage) {
+                                 Attribute optimizer, const StageMap *stages, int64_t stage) {
   Buckets result;
   for (auto state : module.getOps<graph::StateOp>()) {
     ArrayRef<int64_t> owners = stages ? stages->ownersOf(state.getSymName()) : ArrayRef<int64_t>();
@@ -52,6 +49,8 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
     key.elementType = type.getElementType();
     auto gradient = gradients.find(state.getSymName());
     key.trainable = gradient != gradients.end();
+    if (auto known = dyn_cast_or_null<graph::OptimizerAttrInterface>(optimizer); known && key.trainable)
+      key.optimizer = graph::updateOf(state, known).optimizer;
     key.computeType = key.elementType;
     if (auto compute = state->getAttrOfType<TypeAttr>(kComputeAttr))
       key.computeType = compute.getValue();
@@ -81,7 +80,7 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
       std::string number = std::to_string(result.buckets.size());
       if (stages)
         number = std::to_string(stage) + "." + number;
-      result.buckets.push_back({key, number, 0, {}, {}, {}, {}, {}, {}});
+      result.buckets.push_back({key, number, 0, {}, {}, {}, {}, {}, {}, {}});
       at = std::prev(result.buckets.end());
     }
     at->states.push_back(state);
@@ -94,7 +93,7 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
   return result;
 }
 
-void Buckets::emit(OpBuilder &builder, Location loc, int64_t slots, int64_t predicted) {
+void Buckets::emit(OpBuilder &builder, Location loc, bool averages, int64_t predicted) {
   auto make = [&](BucketRole role, const Twine &name, const Bucket &bucket, FlatSymbolRefAttr of,
                   std::optional<int64_t> slot, const Axes &flat, bool host = false) {
     Type type = role == BucketRole::Compute ? bucket.key.computeType : bucket.key.elementType;
@@ -127,9 +126,17 @@ void Buckets::emit(OpBuilder &builder, Location loc, int64_t slots, int64_t pred
                             sharedAxes(row.gradient, bucket.key.flat));
     if (row.gradient)
       bucket.work = make(BucketRole::Transient, "work." + bucket.number, bucket, bucket.values, {}, {});
+    auto makeSlot = [&](int64_t i) {
+      return make(BucketRole::Slot, "slots." + bucket.number + "." + Twine(i), bucket, bucket.values, i,
+                  sharedAxes(row.slots, bucket.key.flat), bucket.key.offloaded);
+    };
+    auto optimizer = dyn_cast_or_null<graph::OptimizerAttrInterface>(bucket.key.optimizer);
+    int64_t slots = optimizer ? optimizer.getSlotNames().size() : 0;
     for (int64_t i = 0; i < slots; ++i)
-      bucket.slots.push_back(make(BucketRole::Slot, "slots." + bucket.number + "." + Twine(i), bucket, bucket.values, i,
-                                  sharedAxes(row.slots, bucket.key.flat), bucket.key.offloaded));
+      bucket.slots.push_back(makeSlot(i));
+    // The average is placed as the optimizer's own slots are.
+    if (averages)
+      bucket.average = makeSlot(slots);
   }
   // A stage of a pipeline before has declared it; each has its own storage.
   if (SymbolTable::lookupNearestSymbolFrom(builder.getInsertionBlock()->getParentOp(), builder.getStringAttr(kScalars)))

@@ -8,8 +8,9 @@
 // States share a bucket if one collective and one update can serve them: the same axes
 // shard them, their gradients are partial over the same axes, the same axes share them
 // in the same stage, they belong to one unit, they have one element type and one compute
-// type, all or none of them train, and what only the update touches lies in the same memory. In a pipeline, gradients
-// that are kept as shares share a bucket if the same phases make them: it is then complete at the end of each.
+// type, all or none of them train, by the same optimizer, and what only the update touches lies in the same memory. In
+// a pipeline, gradients that are kept as shares share a bucket if the same phases make them: it is then complete at the
+// end of each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +39,8 @@ struct BucketKey {
   int64_t stage = 0;
   std::string unit;
   bool trainable = false;
+  /// The optimizer that updates the states; null if none does.
+  mlir::Attribute optimizer;
   /// Tensors that only the update touches are offloaded to the host.
   bool offloaded = false;
   graph::StateRole role = graph::StateRole::parameter;
@@ -57,7 +60,8 @@ struct Bucket {
   llvm::SmallVector<graph::StateOp> states;
   /// `work`: where a micro-batch's whole gradients are made, if the gradients are shares.
   /// `copy`: what readers see, if it is kept beside the values.
-  mlir::FlatSymbolRefAttr values, gradients, work, copy;
+  /// `average`: the average of the values over the steps, if there is one.
+  mlir::FlatSymbolRefAttr values, gradients, work, copy, average;
   llvm::SmallVector<mlir::Attribute> slots;
 };
 
@@ -80,13 +84,14 @@ class StageMap;
 class Buckets {
 public:
   /// Places all states of the module. `gradients` says where each trained state's gradient is made.
-  /// `slots` is the number of optimizer slots of an element. With `stages`, those alone that the stage `stage` holds.
+  /// `optimizer` is that of the step, or null. With `stages`, those alone that the stage `stage` holds.
   static mlir::FailureOr<Buckets> plan(mlir::ModuleOp module, const Mesh &mesh,
-                                       const llvm::StringMap<GradientPlace> &gradients,
+                                       const llvm::StringMap<GradientPlace> &gradients, mlir::Attribute optimizer,
                                        const StageMap *stages = nullptr, int64_t stage = 0);
   /// Adds the spmd.bucket ops, and to each state its bucket and offset.
-  /// Besides the scalars of a step, the bucket of scalars has room for `predicted` cells.
-  void emit(mlir::OpBuilder &builder, mlir::Location loc, int64_t slots, int64_t predicted);
+  /// With `averages` parameters that train have an average over the steps. Besides the scalars of a step, the bucket of
+  /// scalars has room for `predicted` cells.
+  void emit(mlir::OpBuilder &builder, mlir::Location loc, bool averages, int64_t predicted);
 
   const StatePlace *find(llvm::StringRef state) const;
   /// The bucket that the gradient of a state in `bucket` is accumulated in.
@@ -110,9 +115,6 @@ private:
   std::vector<Bucket> buckets;
   llvm::StringMap<StatePlace> places;
 };
-
-/// Number of values that an optimizer keeps for each parameter.
-int64_t optimizerSlots(mlir::Attribute optimizer);
 
 } // namespace dtcc::spmd
 

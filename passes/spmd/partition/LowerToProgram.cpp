@@ -11,8 +11,7 @@
 // instead of the micro-batch; a phase begins with what it receives and ends with what it sends.
 // An evaluation has phases of its own behind the update, one a stage, and shares nothing with the step but states and
 // inputs.
-// Views of states, constants, and what only repeats cells (broadcasts of a bias) are made
-// again in each phase that wants them: kept, they would only take memory.
+// Views of states, constants and broadcasts are made again in each phase that wants them, to save memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -173,7 +172,8 @@ LogicalResult ProgramBuilder::collect() {
   }
   if (update && update.getCount() != count)
     return update.emitError("must divide by the count that the step returns");
-  FailureOr<Buckets> planned = Buckets::plan(module, mesh, gradients, stages, stage);
+  FailureOr<Buckets> planned =
+      Buckets::plan(module, mesh, gradients, update ? update.getOptimizer() : Attribute(), stages, stage);
   if (failed(planned))
     return failure();
   buckets = std::move(*planned);
@@ -428,6 +428,7 @@ LogicalResult ProgramBuilder::emitPhases(Block &body, int64_t begin, int64_t end
 
 /// The phases behind the update: the loss of every micro-batch, and its sum over all ranks.
 LogicalResult ProgramBuilder::emitEvaluation(Block &body) {
+  emitAverageExchange(builder, body, step.getLoc(), kTakeAveragePhase, buckets);
   if (failed(emitPhases(body, firstEvaluation, int64_t(phaseNames.size()))))
     return failure();
   builder.setInsertionPointToEnd(&body);
@@ -437,6 +438,7 @@ LogicalResult ProgramBuilder::emitEvaluation(Block &body) {
                                 stage};
   emitScore(builder, description, prediction, prediction ? partialOf(prediction) : Axes());
   YieldOp::create(builder, step.getLoc(), ValueRange());
+  emitAverageExchange(builder, body, step.getLoc(), kReturnAveragePhase, buckets);
   return success();
 }
 
@@ -489,8 +491,8 @@ LogicalResult ProgramBuilder::run() {
       opsOf[at->second].push_back(&op);
   Location loc = step.getLoc();
   builder.setInsertionPoint(step);
-  int64_t slots = update ? optimizerSlots(update.getOptimizer()) : 0;
-  buckets.emit(builder, loc, slots, prediction ? localTypeOf(prediction).getNumElements() : 0);
+  buckets.emit(builder, loc, update && update.getAverage().convertToDouble() > 0,
+               prediction ? localTypeOf(prediction).getNumElements() : 0);
   auto scalars = FlatSymbolRefAttr::get(builder.getContext(), Buckets::kScalars);
   sinks[lossSum].push_back({scalars, Buckets::kLossSum});
   sinks[count].push_back({scalars, Buckets::kCount});
@@ -530,6 +532,8 @@ LogicalResult ProgramBuilder::run() {
     description.optimizer = update.getOptimizer();
     description.clip = update.getClip().convertToDouble();
     description.lossScale = update.getLossScaleAttr();
+    description.average = update.getAverage().convertToDouble();
+    nameOptimizer(program, update);
   }
   if (stages)
     description.axis = stages->axis();

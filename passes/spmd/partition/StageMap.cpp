@@ -86,10 +86,13 @@ SmallVector<PhaseRun> StageMap::runsOf(MLIRContext *context, int64_t rank) const
   add(kUpdatePhase, 0);
   if (firstEvaluationOf(rank) == int64_t(phases[rank].size()))
     return runs;
+  // A program without averages has no phases that exchange them: the caller leaves their runs out.
+  add(kTakeAveragePhase, 0);
   for (const plan::Action &action : schedule.ranks[rank])
     if (action.work == Work::Forward)
       add(nameIn(action.stage, kEvaluatePhase), action.microbatch);
   add(kScorePhase, 0);
+  add(kReturnAveragePhase, 0);
   return runs;
 }
 

@@ -145,6 +145,79 @@ void emitScore(OpBuilder &builder, const UpdateDescription &step, Value predicti
                    prediction ? allReduce(builder, step.loc, whole, partial) : Value());
 }
 
+/// The updated shards come to the ranks that read them whole.
+static void emitGather(OpBuilder &builder, Location loc, const Bucket &bucket) {
+  if (!bucket.key.flat.empty() && !stateRow(bucket.key.stage).compute)
+    GatherBucketOp::create(builder, loc, bucket.copy ? bucket.copy : bucket.values,
+                           fromAxes(builder.getContext(), bucket.key.flat));
+}
+
+/// Steps along a direction that is made of whole tensors. The ranks that share the update, and those that shard the
+/// states, hold parts of a tensor: they reduce norms, and gather matrices.
+static void emitTensorStep(OpBuilder &builder, Location loc, const Bucket &bucket,
+                           graph::OptimizerAttrInterface optimizer, Value gradient, Value scale, ValueRange guard,
+                           const Mesh &mesh) {
+  MLIRContext *context = builder.getContext();
+  ArrayAttr flat = fromAxes(context, bucket.key.flat);
+  Type element = builder.getF32Type();
+  Value direction = MakeDirectionOp::create(builder, loc, gradient.getType(), bucket.values, gradient, scale,
+                                            builder.getArrayAttr(bucket.slots), bucket.key.optimizer, flat, guard);
+  Value squares;
+  if (optimizer.getTensorNeed() == graph::TensorNeed::Norms) {
+    auto type = RankedTensorType::get({2 * static_cast<int64_t>(bucket.states.size())}, element);
+    Value sums = TensorSquaresOp::create(builder, loc, type, bucket.values, direction, flat);
+    Axes axes;
+    for (const MeshAxis &axis : mesh.axes)
+      if (contains(bucket.key.flat, axis.name) || contains(bucket.key.sharded, axis.name))
+        axes.push_back(axis.name);
+    squares = allReduce(builder, loc, sums, axes);
+  } else {
+    Value whole = direction;
+    for (const Axes &axes : {bucket.key.flat, bucket.key.sharded})
+      if (int64_t ranks = mesh.product(axes); ranks > 1) {
+        auto type = RankedTensorType::get({cast<ShapedType>(whole.getType()).getNumElements() * ranks}, element);
+        whole = AllGatherOp::create(builder, loc, type, whole, 0, fromAxes(context, axes));
+      }
+    direction = OrthogonalizeOp::create(builder, loc, direction.getType(), bucket.values, whole,
+                                        fromAxes(context, bucket.key.sharded), bucket.key.optimizer, flat);
+  }
+  ApplyDirectionOp::create(builder, loc, bucket.values, direction, scale, squares, bucket.key.optimizer, flat,
+                           bucket.copy, guard);
+}
+
+/// One step of the optimizer on a bucket, or on this rank's shard of it.
+static void emitStep(OpBuilder &builder, Location loc, const Bucket &bucket, Value gradient, Value scale,
+                     ValueRange guard, const Mesh &mesh) {
+  auto optimizer = dyn_cast<graph::OptimizerAttrInterface>(bucket.key.optimizer);
+  if (optimizer && optimizer.getTensorNeed() != graph::TensorNeed::None)
+    return emitTensorStep(builder, loc, bucket, optimizer, gradient, scale, guard, mesh);
+  UpdateBucketOp::create(builder, loc, bucket.values, gradient, scale, builder.getArrayAttr(bucket.slots),
+                         bucket.key.optimizer, fromAxes(builder.getContext(), bucket.key.flat), bucket.copy, guard);
+}
+
+void nameOptimizer(ProgramOp program, graph::UpdateOp update) {
+  if (auto optimizer = dyn_cast<graph::OptimizerAttrInterface>(update.getOptimizer());
+      optimizer && optimizer.getTensorNeed() != graph::TensorNeed::None)
+    program->setAttr(graph::kOptimizerAttr, optimizer);
+  if (update.getAverage().convertToDouble() > 0)
+    program->setAttr(graph::kAverageAttr, update.getAverageAttr());
+}
+
+void emitAverageExchange(OpBuilder &builder, Block &body, Location loc, StringRef phase, const Buckets &buckets) {
+  if (llvm::none_of(buckets.all(), [](const Bucket &bucket) { return bucket.average; }))
+    return;
+  builder.setInsertionPointToEnd(&body);
+  auto exchange = PhaseOp::create(builder, loc, TypeRange(), phase, 1);
+  builder.setInsertionPointToEnd(&exchange.getBody().emplaceBlock());
+  for (const Bucket &bucket : buckets.all())
+    if (bucket.average) {
+      ExchangeAverageOp::create(builder, loc, bucket.values, bucket.average,
+                                fromAxes(builder.getContext(), bucket.key.flat), bucket.copy);
+      emitGather(builder, loc, bucket);
+    }
+  YieldOp::create(builder, loc, ValueRange());
+}
+
 void emitUpdate(OpBuilder &builder, const UpdateDescription &step, const Buckets &buckets, const Mesh &mesh) {
   Location loc = step.loc;
   auto [sum, count] = emitLoss(builder, step);
@@ -162,11 +235,11 @@ void emitUpdate(OpBuilder &builder, const UpdateDescription &step, const Buckets
                                                       llvm::APFloat(step.clip), llvm::APFloat(1.0));
     norm = scale.getNorm();
     for (auto [bucket, gradient] : gradients) {
-      ArrayAttr flat = fromAxes(builder.getContext(), bucket->key.flat);
-      UpdateBucketOp::create(builder, loc, bucket->values, gradient, scale.getScale(),
-                             builder.getArrayAttr(bucket->slots), step.optimizer, flat, bucket->copy, guard);
-      if (!bucket->key.flat.empty() && !stateRow(bucket->key.stage).compute)
-        GatherBucketOp::create(builder, loc, bucket->copy ? bucket->copy : bucket->values, flat);
+      emitStep(builder, loc, *bucket, gradient, scale.getScale(), guard, mesh);
+      if (bucket->average)
+        AverageBucketOp::create(builder, loc, bucket->values, bucket->average, builder.getF64FloatAttr(step.average),
+                                fromAxes(builder.getContext(), bucket->key.flat));
+      emitGather(builder, loc, *bucket);
     }
   }
   ReportOp::create(builder, loc, sum, count, norm, Value());

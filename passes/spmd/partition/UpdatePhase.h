@@ -25,6 +25,8 @@ struct UpdateDescription {
   /// In a pipeline, the axis of the stages, and the stage of this update.
   std::string axis;
   int64_t stage = 0;
+  /// The weight of the average of the parameters over the steps; 0: there is none.
+  double average = 0;
 };
 
 /// Builds the phase's ops at the builder's place: loss and count reduced; per bucket the
@@ -33,6 +35,15 @@ struct UpdateDescription {
 /// gradient of a parameter with several owners is also summed over these; loss, count and
 /// norm are over all stages, a parameter with several owners counted by the first.
 void emitUpdate(mlir::OpBuilder &builder, const UpdateDescription &step, const Buckets &buckets, const Mesh &mesh);
+
+/// Writes on a program what the host must know of its update: an optimizer that leaves some buckets to another one, and
+/// the weight of averages.
+void nameOptimizer(ProgramOp program, graph::UpdateOp update);
+
+/// Builds, at the end of `body`, a phase in which parameters that train are exchanged with their averages, if there are
+/// any: readers then see the averages, and behind a second exchange the parameters again.
+void emitAverageExchange(mlir::OpBuilder &builder, mlir::Block &body, mlir::Location loc, llvm::StringRef phase,
+                         const Buckets &buckets);
 
 /// Builds the end of an evaluation: loss and count reduced as in a step, and its prediction, which is partial over the
 /// axes `partial`; null without one.

@@ -11,30 +11,38 @@
 
 namespace dtcc::rt {
 
-std::vector<UpdateRange> updateRanges(const CheckedOperands &operands, const Rank &rank, int64_t bucket,
-                                      int64_t communicator, int64_t size) {
+BucketSegments bucketSegments(const CheckedOperands &operands, const Rank &rank, int64_t bucket, int64_t communicator,
+                              int64_t size) {
   if (bucket < 0 || bucket >= static_cast<int64_t>(rank.image.buckets().size()))
     operands.reject("bucket must be below ", rank.image.buckets().size(), ", got: ", bucket);
   const int64_t offset = rank.groupIndex(communicator) * size;
-  std::vector<UpdateRange> ranges;
-  for (const dtcc_segment &segment : rank.image.segments()) {
+  BucketSegments found;
+  for (const dtcc_segment &segment : rank.image.segments())
+    if (static_cast<int64_t>(segment.bucket) == bucket)
+      found.all.push_back(&segment);
+  std::sort(found.all.begin(), found.all.end(), [](const auto *a, const auto *b) { return a->offset < b->offset; });
+  for (size_t i = 0; i < found.all.size(); ++i) {
+    const dtcc_segment &segment = *found.all[i];
+    if (i > 0 && found.all[i - 1]->offset + found.all[i - 1]->length > segment.offset)
+      operands.reject("segments of bucket ", bucket, " overlap at element ", segment.offset);
     int64_t begin = std::max<int64_t>(segment.offset - offset, 0);
     int64_t end = std::min(segment.offset + segment.length - offset, size);
-    if (static_cast<int64_t>(segment.bucket) == bucket && begin < end)
-      ranges.push_back({begin, end, segment.decay, segment.lr_scale});
+    if (begin < end)
+      found.ranges.push_back({begin, end, static_cast<int64_t>(i), segment.decay, segment.lr_scale});
   }
-  std::sort(ranges.begin(), ranges.end(), [](const auto &a, const auto &b) { return a.begin < b.begin; });
+  return found;
+}
+
+std::vector<UpdateRange> updateRanges(const CheckedOperands &operands, const Rank &rank, int64_t bucket,
+                                      int64_t communicator, int64_t size) {
   // Neighbours with equal hyperparameters are one run: fewer, longer loops.
   std::vector<UpdateRange> merged;
-  for (const UpdateRange &range : ranges) {
-    if (!merged.empty() && merged.back().end > range.begin)
-      operands.reject("segments of bucket ", bucket, " overlap at element ", range.begin + offset);
+  for (const TensorRange &range : bucketSegments(operands, rank, bucket, communicator, size).ranges)
     if (!merged.empty() && merged.back().end == range.begin && merged.back().decay == range.decay &&
         merged.back().lrScale == range.lrScale)
       merged.back().end = range.end;
     else
-      merged.push_back(range);
-  }
+      merged.push_back({range.begin, range.end, range.decay, range.lrScale});
   return merged;
 }
 

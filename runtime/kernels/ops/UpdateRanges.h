@@ -8,7 +8,7 @@
 #ifndef DTCC_RUNTIME_KERNELS_OPS_UPDATERANGES_H
 #define DTCC_RUNTIME_KERNELS_OPS_UPDATERANGES_H
 
-#include "runtime/kernels/Optimizer.h"
+#include "runtime/kernels/WholeTensor.h"
 #include "runtime/kernels/ops/CheckedOperands.h"
 
 #include <vector>
@@ -20,6 +20,14 @@ namespace dtcc::rt {
 /// segments that overlap.
 std::vector<UpdateRange> updateRanges(const CheckedOperands &operands, const Rank &rank, int64_t bucket,
                                       int64_t communicator, int64_t size);
+
+/// The segments of a bucket, each with its number among them and its state. Segments that overlap are rejected.
+struct BucketSegments {
+  std::vector<const dtcc_segment *> all; /* ascending */
+  std::vector<TensorRange> ranges;       /* of those that overlap this rank's share */
+};
+BucketSegments bucketSegments(const CheckedOperands &operands, const Rank &rank, int64_t bucket, int64_t communicator,
+                              int64_t size);
 
 } // namespace dtcc::rt
 

@@ -42,7 +42,10 @@ constexpr Details details[] = {
     {"steps", "N", "1000"},
     {"epochs", "N", "2"},
     {"lr", "X", "3e-4"},
-    {"lr-schedule", "constant|linear|cosine", "cosine"},
+    {"lr-schedule", "constant|linear|cosine|wsd|inverse-sqrt", "cosine"},
+    {"min-lr", "X", "3e-5"},
+    {"decay-steps", "N", "2000"},
+    {"lr-restart", "STEP", "1000"},
     {"warmup", "N", "100"},
     {"seed", "N", "1"},
     {"weights", "FOLDER|FILE", "Llama/"},
@@ -50,6 +53,7 @@ constexpr Details details[] = {
     {"max-grad-norm-ratio", "X", "10"},
     {"metrics", "FILE", "run.jsonl"},
     {"save", "PATH", "trained/"},
+    {"save-average", "PATH", "average/"},
     {"save-type", "model|f32|bf16|f16", "bf16"},
     {"shard-size", "BYTES", "2GB"},
     {"checkpoint", "FOLDER", "checkpoints"},
@@ -80,7 +84,7 @@ std::string valueOf(const CLI::Option &option) {
 
 bool areWords(std::string_view value) {
   for (char each : value)
-    if (each != '|' && !std::islower(static_cast<unsigned char>(each)) &&
+    if (each != '|' && each != '-' && !std::islower(static_cast<unsigned char>(each)) &&
         !std::isdigit(static_cast<unsigned char>(each)))
       return false;
   return value.find('|') != std::string_view::npos;

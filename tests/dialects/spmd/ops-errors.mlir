@@ -164,6 +164,30 @@ spmd.program @step mesh @mesh {
 
 // -----
 
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>, #spmd.axis<"tp", 2, rank>]
+spmd.bucket parameter @p : 32 x f32 sharded ["tp"]
+spmd.program @step mesh @mesh {
+  spmd.phase @update {
+    %u = spmd.view @p[0] : tensor<32xf32>
+    // expected-error@+1 {{must read the 64 elements of all shards, got: 'tensor<32xf32>'}}
+    %o = spmd.orthogonalize @p, %u over ["tp"] optimizer("any") : (tensor<32xf32>) -> tensor<32xf32>
+  }
+}
+
+// -----
+
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
+spmd.bucket parameter @p : 32 x f32
+spmd.bucket slot @m : 32 x f32 of @p slot 0
+spmd.program @step mesh @mesh {
+  spmd.phase @update {
+    // expected-error@+1 {{slots must hold the share of 16 elements, got 32 in @m}}
+    spmd.average_bucket @p into @m decay 0.9 : f64 flat ["dp"]
+  }
+}
+
+// -----
+
 spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
 spmd.bucket parameter @p : 32 x f32
 spmd.bucket parameter @q : 32 x f32

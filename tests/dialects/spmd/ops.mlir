@@ -87,6 +87,23 @@ spmd.program @step mesh @mesh {
     // A copy in a narrower type is written beside the masters, and is what travels.
     // CHECK: spmd.update_bucket @params.0, %{{.*}}, %[[SCALE]] slots [@slots.0.0] flat ["dp"] copy @compute.0 optimizer("any")
     spmd.update_bucket @params.0, %share, %scale slots [@slots.0.0] flat ["dp"] copy @compute.0 optimizer("any") : tensor<64xf32>, tensor<f32>
+    // An optimizer of whole tensors steps in parts.
+    // CHECK: %[[U:.*]] = spmd.make_direction @params.0, %{{.*}}, %[[SCALE]] slots [@slots.0.0] flat ["dp"] optimizer("any") : tensor<64xf32>, tensor<f32> -> tensor<64xf32>
+    %u = spmd.make_direction @params.0, %share, %scale slots [@slots.0.0] flat ["dp"] optimizer("any") : tensor<64xf32>, tensor<f32> -> tensor<64xf32>
+    // CHECK: %[[Q:.*]] = spmd.tensor_squares @params.0, %[[U]] flat ["dp"] : (tensor<64xf32>) -> tensor<4xf32>
+    %q = spmd.tensor_squares @params.0, %u flat ["dp"] : (tensor<64xf32>) -> tensor<4xf32>
+    // CHECK: spmd.apply_direction @params.0, %[[U]], %[[SCALE]] squares %[[Q]] : tensor<4xf32> flat ["dp"] copy @compute.0 optimizer("any") : tensor<64xf32>, tensor<f32>
+    spmd.apply_direction @params.0, %u, %scale squares %q : tensor<4xf32> flat ["dp"] copy @compute.0 optimizer("any") : tensor<64xf32>, tensor<f32>
+    %bucket = spmd.all_gather %u dim 0 over ["dp"] : tensor<64xf32> -> tensor<128xf32>
+    %whole = spmd.all_gather %bucket dim 0 over ["tp"] : tensor<128xf32> -> tensor<256xf32>
+    // CHECK: %[[O:.*]] = spmd.orthogonalize @params.0, %{{.*}} over ["tp"] flat ["dp"] optimizer("any") : (tensor<256xf32>) -> tensor<64xf32>
+    %o = spmd.orthogonalize @params.0, %whole over ["tp"] flat ["dp"] optimizer("any") : (tensor<256xf32>) -> tensor<64xf32>
+    // CHECK: spmd.apply_direction @params.0, %[[O]], %[[SCALE]] flat ["dp"] optimizer("any") : tensor<64xf32>, tensor<f32>
+    spmd.apply_direction @params.0, %o, %scale flat ["dp"] optimizer("any") : tensor<64xf32>, tensor<f32>
+    // CHECK: spmd.average_bucket @params.0 into @slots.0.0 decay 9.9{{0*}}e-01 : f64 flat ["dp"]
+    spmd.average_bucket @params.0 into @slots.0.0 decay 0.99 : f64 flat ["dp"]
+    // CHECK: spmd.exchange_average @params.0 with @slots.0.0 flat ["dp"] copy @compute.0
+    spmd.exchange_average @params.0 with @slots.0.0 flat ["dp"] copy @compute.0
     // CHECK: spmd.gather_bucket @compute.0 over ["dp"]
     spmd.gather_bucket @compute.0 over ["dp"]
     // CHECK: spmd.view @compute.0[0] : tensor<4x8xbf16>

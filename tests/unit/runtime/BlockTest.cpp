@@ -423,5 +423,39 @@ TEST(LearningRate, WarmsUpAndDecays) {
   EXPECT_DOUBLE_EQ(rate.at(30, 104), 2.0);
 }
 
+TEST(LearningRate, FallsToTheLeastRateInTheStepsThatItIsGiven) {
+  LearningRate rate{2.0, LearningRate::Linear, 4, /*least=*/0.5, /*decaySteps=*/50};
+  EXPECT_DOUBLE_EQ(rate.at(5, 104), 2.0);
+  EXPECT_DOUBLE_EQ(rate.at(30, 104), 1.25);
+  EXPECT_DOUBLE_EQ(rate.at(80, 104), 0.5);
+  rate.schedule = LearningRate::Cosine;
+  EXPECT_NEAR(rate.at(30, 104), 1.25, 1e-12);
+  rate.schedule = LearningRate::WarmupStableDecay;
+  rate.decaySteps = 10;
+  EXPECT_DOUBLE_EQ(rate.at(2, 104), 1.0);
+  EXPECT_DOUBLE_EQ(rate.at(95, 104), 2.0);
+  EXPECT_DOUBLE_EQ(rate.at(100, 104), 1.25);
+  EXPECT_DOUBLE_EQ(rate.at(105, 104), 0.5);
+  rate.decaySteps = 0; // a tenth of all steps, which are ten
+  EXPECT_DOUBLE_EQ(rate.at(95, 104), 2.0);
+  EXPECT_DOUBLE_EQ(rate.at(100, 104), 1.25);
+}
+
+TEST(LearningRate, FallsAsOneOverTheRootOfTheStep) {
+  LearningRate rate{2.0, LearningRate::InverseSqrt, 4, /*least=*/0.5};
+  EXPECT_DOUBLE_EQ(rate.at(2, 104), 1.0);
+  EXPECT_DOUBLE_EQ(rate.at(4, 104), 2.0);
+  EXPECT_DOUBLE_EQ(rate.at(16, 104), 1.0);
+  EXPECT_DOUBLE_EQ(rate.at(100, 104), 0.5);
+}
+
+TEST(LearningRate, BeginsAnewBehindItsRestart) {
+  LearningRate once{2.0, LearningRate::Cosine, 4}, twice{2.0, LearningRate::Cosine, 4, 0, 0, /*restart=*/50};
+  for (int64_t step = 1; step <= 50; ++step)
+    EXPECT_EQ(twice.at(step, 150), once.at(step, 50));
+  for (int64_t step = 51; step <= 150; ++step)
+    EXPECT_EQ(twice.at(step, 150), once.at(step - 50, 100));
+}
+
 } // namespace
 } // namespace dtcc::rt::test

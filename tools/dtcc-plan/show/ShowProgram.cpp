@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/Collectives.h"
+#include "runtime/abi/UpdateGroups.h"
 #include "tools/dtcc-plan/show/Alike.h"
 #include "tools/dtcc-plan/show/Show.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <set>
@@ -138,6 +140,29 @@ static void printLayers(const ProgramFile &program, llvm::raw_ostream &stream) {
   table.print(stream);
 }
 
+/// "0.1", without zeros behind it.
+static std::string shortNumber(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", value);
+  return text;
+}
+
+/// Lists parameters that train with other rates or decays than the rest.
+static void printGroups(const ProgramFile &program, llvm::raw_ostream &stream) {
+  std::vector<UpdateGroup> groups = updateGroups(
+      {program.segments().data(), program.segments().size()}, {program.states().data(), program.states().size()},
+      [&](const dtcc_state &state) { return program.string(state.name).str(); });
+  if (groups.size() < 2)
+    return;
+  stream << '\n';
+  printHeading(stream, "Parameter groups");
+  TextTable table({">rate x", ">weight decay", ">tensors", ">elements", "parameters"});
+  for (const UpdateGroup &group : groups)
+    table.add({shortNumber(group.lrScale), shortNumber(group.decay), formatCount(group.names.size()),
+               formatCount(group.cells), group.range()});
+  table.print(stream);
+}
+
 /// "forward_backward x2 -> update".
 static std::string drawActions(const ProgramFile &program, const dtcc_stage &stage) {
   // The chart of the plan shows long schedules better.
@@ -257,6 +282,7 @@ void dtcc::printProgram(const ProgramFile &program, llvm::raw_ostream &stream) {
     printMemory(program, stage, stream);
   printStates(program, stream);
   printLayers(program, stream);
+  printGroups(program, stream);
   printWork(program, stream);
   printCollectives(program, stream);
 }

@@ -29,6 +29,23 @@ def decayed(module, optimizer, no_decay):
             for name, p in module.named_parameters()}
 
 
+def group_settings(optimizer):
+    """id of a parameter -> what its group of the optimizer says: the rate as a factor of the optimizer's own, where it is
+    another, and the weight decay, where groups that decay differ in it."""
+    groups = [] if optimizer is None else optimizer.param_groups
+    base = None if optimizer is None else optimizer.defaults.get("lr")
+    decays = {float(group.get("weight_decay", 0)) for group in groups} - {0.0}
+    settings = {}
+    for group in groups:
+        own = {}
+        if base and float(group["lr"]) != float(base):
+            own["lr_scale"] = float(group["lr"]) / float(base)
+        if len(decays) > 1 and group.get("weight_decay", 0) != 0:
+            own["weight_decay"] = float(group["weight_decay"])
+        settings.update({id(p): own for p in group["params"]})
+    return settings
+
+
 def padding_rows(module):
     """Embedding parameter -> row that PyTorch's lookup sends no gradient to (padding_idx); ONNX has no word for it."""
     rows = {}
@@ -41,12 +58,14 @@ def padding_rows(module):
 def parameters(module, used, optimizer, no_decay, in_optimizer):
     """One row a name. `used` holds the names of initializers that the graph reads."""
     decay, rows, padding = decayed(module, optimizer, no_decay), [], padding_rows(module)
+    groups = group_settings(optimizer)
     trained = None if optimizer is None else in_optimizer
     for name, first in canonical_names(module).items():
         parameter = module.get_parameter(name)
         row = {"name": name, "initializer": first, "shape": list(parameter.shape), "transposed": False,
                "trainable": bool(parameter.requires_grad and (trained is None or id(parameter) in trained)),
                "decay": bool(decay[first]), "tied_to": None if name == first else first}
+        row.update(groups.get(id(parameter), {}))
         if first not in used:
             row["unused"] = True  # no gradient: PyTorch's optimizers leave it alone, decay included
         if first in padding:

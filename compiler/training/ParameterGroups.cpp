@@ -1,0 +1,123 @@
+//===- ParameterGroups.cpp - Rates and decays of --group -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/console/ErrorStream.h"
+#include "compiler/training/OptimizerOption.h"
+#include "dialects/graph/StateUpdate.h"
+#include "runtime/abi/NearestName.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/GlobPattern.h"
+
+using namespace mlir;
+using namespace dtcc;
+
+namespace {
+/// GLOB:key=value,...
+struct ParameterGroup {
+  std::string glob;
+  /// Relative to the optimizer's rate.
+  std::optional<double> rateScale;
+  std::optional<double> decay;
+  bool byElement = false;
+};
+} // namespace
+
+static FailureOr<double> parseNumber(StringRef option, StringRef key, StringRef text) {
+  double value = 0;
+  if (text.getAsDouble(value) || !(value >= 0))
+    return wrong("--group=" + option + ": " + key + " must be a number of at least 0, got: " + text);
+  return value;
+}
+
+/// lr=0.1x is a factor, lr=3e-4 a rate: the optimizer's own rate makes a factor of it, so that schedules change both.
+static LogicalResult parseRate(StringRef option, StringRef text, double base, ParameterGroup &group) {
+  bool isFactor = text.consume_back("x");
+  FailureOr<double> value = parseNumber(option, "lr", text);
+  if (failed(value))
+    return failure();
+  if (!isFactor && base == 0)
+    return wrong("--group=" + option +
+                 ": lr must be a factor such as 0.1x where the optimizer's lr is 0, got: " + text);
+  group.rateScale = isFactor ? *value : *value / base;
+  return success();
+}
+
+static LogicalResult parseGroup(StringRef option, graph::OptimizerAttrInterface optimizer, ParameterGroup &group) {
+  size_t colon = option.rfind(':');
+  if (colon == StringRef::npos || colon == 0 || colon + 1 == option.size())
+    return wrong("--group must be GLOB:key=value,.. with keys lr and weight_decay, got: " + option);
+  group.glob = option.take_front(colon).str();
+  SmallVector<StringRef> pairs;
+  option.drop_front(colon + 1).split(pairs, ',');
+  for (StringRef pair : pairs) {
+    auto [key, text] = pair.split('=');
+    if (key == "lr") {
+      if (failed(parseRate(option, text, optimizer.getLearningRate(), group)))
+        return failure();
+    } else if (key == "weight_decay") {
+      FailureOr<double> value = parseNumber(option, key, text);
+      if (failed(value))
+        return failure();
+      group.decay = *value;
+    } else if (key == "muon" && isa<graph::MuonAttr>(optimizer)) {
+      if (text != "0" && text != "1")
+        return wrong("--group=" + option + ": muon must be 0 or 1, got: " + text);
+      group.byElement = text == "0";
+    } else {
+      return wrong("--group=" + option + ": a group has no setting named " + key + "; it has: lr, weight_decay" +
+                   (isa<graph::MuonAttr>(optimizer) ? ", muon" : ""));
+    }
+  }
+  return success();
+}
+
+/// The parameter whose name needs the fewest edits to become `text`.
+static std::string nearestParameter(StringRef text, ArrayRef<graph::StateOp> parameters) {
+  auto distance = [&](graph::StateOp state) { return editDistance(text.str(), state.getSavedName().str()); };
+  auto nearest = llvm::min_element(parameters, [&](auto a, auto b) { return distance(a) < distance(b); });
+  return nearest == parameters.end() ? "" : "; the nearest name is " + graph::StateOp(*nearest).getSavedName().str();
+}
+
+LogicalResult dtcc::applyGroups(ModuleOp module, const Options &options) {
+  auto optimizer = cast<graph::OptimizerAttrInterface>(module->getAttr(graph::kOptimizerAttr));
+  SmallVector<graph::StateOp> parameters;
+  for (auto state : module.getOps<graph::StateOp>())
+    if (state.getTrainable())
+      parameters.push_back(state);
+  llvm::SmallPtrSet<Operation *, 16> taken;
+  for (const std::string &option : options.groups) {
+    ParameterGroup group;
+    if (failed(parseGroup(option, optimizer, group)))
+      return failure();
+    llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(group.glob);
+    if (!glob)
+      return wrong("--group=" + option + ": " + llvm::toString(glob.takeError()));
+    bool names = false, has = false;
+    for (graph::StateOp state : parameters) {
+      if (!glob->match(state.getSavedName()))
+        continue;
+      names = true;
+      if (!taken.insert(state).second)
+        continue;
+      has = true;
+      Builder builder(module.getContext());
+      if (group.rateScale)
+        state.setLrScaleAttr(builder.getF64FloatAttr(*group.rateScale));
+      if (group.decay) {
+        state.setDecay(true);
+        state.setWeightDecayAttr(builder.getF64FloatAttr(*group.decay));
+      }
+      state.setByElement(group.byElement);
+    }
+    if (!names)
+      return wrong("--group=" + option + " must name a parameter that trains" +
+                   nearestParameter(group.glob, parameters));
+    if (!has)
+      return wrong("--group=" + option + " must name a parameter that no group before it names");
+  }
+  return success();
+}

@@ -1,0 +1,223 @@
+//===- WholeTensorOps.cpp - The library ops of Muon and LAMB -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/abi/OrthogonalizeWorkspace.h"
+#include "runtime/image/Block.h"
+#include "runtime/kernels/ops/CheckedOperands.h"
+#include "runtime/kernels/ops/LibraryOps.h"
+#include "runtime/kernels/ops/UpdateRanges.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+namespace dtcc::rt {
+namespace {
+
+float *floatsAt(void *const *buffers, size_t i) { return static_cast<float *>(buffers[i]); }
+
+/// Operands of a direction: grad, scale, lr, step, p, slots, u.
+void checkDirection(const CheckedOperands &operands, size_t slots, size_t attributes, int64_t &size) {
+  operands.expect(6 + slots, attributes);
+  size = operands.dense(0, "grad", -1).sizes[0];
+  operands.scalar(1, "scale");
+  operands.scalar(2, "lr");
+  operands.scalar(3, "step", DTCC_I64);
+  operands.dense(4, "p", size);
+  for (size_t i = 0; i < slots; ++i)
+    operands.dense(5 + i, "slot", size);
+  operands.dense(5 + slots, "direction", size);
+}
+
+class MuonDirectionOp final : public LibraryOp {
+public:
+  explicit MuonDirectionOp(const CheckedOperands &operands) {
+    checkDirection(operands, 1, 4, size);
+    momentum = operands.real(2), nesterov = operands.flag(3);
+  }
+  void run(Rank &rank, void *const *buffers) override {
+    muonDirection(rank.team, size, momentum, nesterov, *floatsAt(buffers, 1), floatsAt(buffers, 0),
+                  floatsAt(buffers, 5), floatsAt(buffers, 6));
+  }
+
+private:
+  int64_t size;
+  double momentum;
+  bool nesterov;
+};
+
+class LambDirectionOp final : public LibraryOp {
+public:
+  LambDirectionOp(const CheckedOperands &operands, const Rank &rank) {
+    checkDirection(operands, 2, 5, size);
+    segments = bucketSegments(operands, rank, operands.integer(0), operands.communicator(1), size);
+    options = {operands.real(2), operands.real(3), operands.real(4)};
+  }
+  void run(Rank &rank, void *const *buffers) override {
+    lambDirection(rank.team, segments.ranges, size, options, *floatsAt(buffers, 1),
+                  *static_cast<const int64_t *>(buffers[3]), floatsAt(buffers, 0), floatsAt(buffers, 4),
+                  floatsAt(buffers, 5), floatsAt(buffers, 6), floatsAt(buffers, 7));
+  }
+
+private:
+  int64_t size;
+  BucketSegments segments;
+  LambOptions options;
+};
+
+class TensorSquaresOp final : public LibraryOp {
+public:
+  TensorSquaresOp(const CheckedOperands &operands, const Rank &rank) : partial(sumSquaresBlocks) {
+    operands.expect(3, 2);
+    int64_t size = operands.dense(0, "p", -1).sizes[0];
+    operands.dense(1, "direction", size);
+    segments = bucketSegments(operands, rank, operands.integer(0), operands.communicator(1), size);
+    operands.dense(2, "squares", 2 * static_cast<int64_t>(segments.all.size()));
+  }
+  void run(Rank &rank, void *const *buffers) override {
+    tensorSquares(rank.team, vectorKernels(), segments.ranges, static_cast<int64_t>(segments.all.size()),
+                  floatsAt(buffers, 0), floatsAt(buffers, 1), partial, floatsAt(buffers, 2));
+  }
+
+private:
+  BucketSegments segments;
+  std::vector<double> partial;
+};
+
+class ApplyDirectionOp final : public LibraryOp {
+public:
+  ApplyDirectionOp(const CheckedOperands &operands, const Rank &rank) {
+    trusts = operands.attributeCount() == 5 && operands.flag(2);
+    parameter = trusts ? 5 : 4;
+    operands.expect(parameter + 1, 5);
+    int64_t size = operands.dense(0, "direction", -1).sizes[0];
+    operands.scalar(1, "scale");
+    operands.scalar(2, "lr");
+    operands.scalar(3, "step", DTCC_I64);
+    segments = bucketSegments(operands, rank, operands.integer(0), operands.communicator(1), size);
+    if (trusts)
+      operands.dense(4, "squares", 2 * static_cast<int64_t>(segments.all.size()));
+    operands.dense(parameter, "p", size);
+    // The one operand more that it may have is no workspace.
+    hasCopy = operands.operandCount() > parameter + 1;
+    if (hasCopy) {
+      const dtcc_view &view = operands.floats(parameter + 1, "copy", {size});
+      operands.expectContiguousRows(view, "copy");
+      copyType = static_cast<dtcc_dtype>(view.dtype);
+      if (copyType == DTCC_F32)
+        operands.reject("copy must be bf16 or f16, got element type: ", int{view.dtype});
+    }
+    trust = {operands.flag(3), operands.flag(4)};
+  }
+  void run(Rank &rank, void *const *buffers) override {
+    HalfCopy copy = hasCopy ? HalfCopy{copyType, buffers[parameter + 1]} : HalfCopy{};
+    applyDirection(rank.team, vectorKernels(), segments.ranges, trusts ? floatsAt(buffers, 4) : nullptr, trust,
+                   *floatsAt(buffers, 1), static_cast<double>(*floatsAt(buffers, 2)), floatsAt(buffers, 0),
+                   floatsAt(buffers, parameter), copy);
+  }
+
+private:
+  BucketSegments segments;
+  TrustOptions trust;
+  size_t parameter;
+  bool trusts, hasCopy;
+  dtcc_dtype copyType = DTCC_BF16;
+};
+
+/// A rank orthogonalizes the matrices of which its share has cells: shares of ZeRO divide the work.
+class OrthogonalizeOp final : public LibraryOp {
+public:
+  OrthogonalizeOp(const CheckedOperands &operands, Rank &rank) {
+    operands.expect(2, 9);
+    size = operands.dense(1, "direction", -1).sizes[0];
+    int64_t bucket = operands.integer(0), sharded = operands.communicator(2);
+    segments = bucketSegments(operands, rank, bucket, operands.communicator(1), size);
+    offset = rank.groupIndex(operands.communicator(1)) * size;
+    const Mesh &mesh = rank.image.mesh();
+    members = sharded < 0 ? std::vector<int64_t>{rank.abi.rank}
+                          : mesh.members(rank.image.communicators()[static_cast<size_t>(sharded)], rank.abi.rank);
+    length = rank.image.buckets()[static_cast<size_t>(bucket)].length;
+    operands.dense(0, "whole", length * static_cast<int64_t>(members.size()));
+    OrthogonalizeOptions options{operands.integer(3), operands.real(4), operands.real(5),
+                                 operands.real(6),    operands.real(7), operands.flag(8)};
+    int64_t most = 0;
+    for (const TensorRange &range : segments.ranges) {
+      const dtcc_state &state = stateOf(range, rank);
+      if (state.saved_rank != 2)
+        operands.reject("states must be matrices, got one of ", state.saved_rank, " dimensions");
+      std::pair<int64_t, int64_t> shape{state.saved_sizes[0], state.saved_sizes[1]};
+      most = std::max(most, orthogonalizeWorkspace(shape.first, shape.second));
+      kinds.try_emplace(shape, options, shape.first, shape.second, vectorKernels(), rank.scratch);
+    }
+    const dtcc_view *workspace = operands.operandCount() > 2 ? &operands.operand(2) : nullptr;
+    if (int64_t bytes = workspace ? elementCount(*workspace) * dtcc_dtype_size(workspace->dtype) : 0; bytes < most)
+      operands.reject("the workspace must have ", most, " bytes, got: ", bytes);
+  }
+  void run(Rank &rank, void *const *buffers) override {
+    const float *whole = floatsAt(buffers, 0);
+    float *direction = floatsAt(buffers, 1);
+    auto *workspace = static_cast<std::byte *>(buffers[2]);
+    std::fill_n(direction, size, 0.0f);
+    const Mesh &mesh = rank.image.mesh();
+    auto blockOf = [&](const dtcc_state &state, int64_t member) {
+      std::vector<int64_t> coordinates = mesh.coordinates(member, 0);
+      return makeBlock(mesh, state.dims, static_cast<int>(state.rank), coordinates.data(), nullptr);
+    };
+    for (const TensorRange &range : segments.ranges) {
+      const dtcc_state &state = stateOf(range, rank);
+      const int64_t begin = segments.all[static_cast<size_t>(range.tensor)]->offset;
+      const Orthogonalization &kind = kinds.at({state.saved_sizes[0], state.saved_sizes[1]});
+      float *matrix = kind.matrix(workspace);
+      for (size_t i = 0; i < members.size(); ++i) {
+        const float *from = whole + static_cast<int64_t>(i) * length + begin;
+        BlockRuns runs(blockOf(state, members[i]));
+        for (Run run; runs.next(run);)
+          std::memcpy(matrix + run.whole, from + run.local, static_cast<size_t>(run.length) * sizeof(float));
+      }
+      kind.run(rank.team, rank.scratch, workspace);
+      BlockRuns runs(blockOf(state, rank.abi.rank));
+      for (Run run; runs.next(run);) {
+        // Cells of the run that lie in the share.
+        int64_t at = begin + run.local - offset, skip = std::max<int64_t>(-at, 0);
+        int64_t count = std::min(run.length, size - at) - skip;
+        if (count > 0)
+          std::memcpy(direction + at + skip, matrix + run.whole + skip, static_cast<size_t>(count) * sizeof(float));
+      }
+    }
+  }
+
+private:
+  const dtcc_state &stateOf(const TensorRange &range, const Rank &rank) const {
+    return rank.image.states()[segments.all[static_cast<size_t>(range.tensor)]->state];
+  }
+
+  int64_t size, offset, length;
+  BucketSegments segments;
+  std::vector<int64_t> members; /* ranks whose buckets stand behind each other in `whole` */
+  std::map<std::pair<int64_t, int64_t>, Orthogonalization> kinds; /* by shape */
+};
+
+} // namespace
+
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_MUON_DIRECTION>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<MuonDirectionOp>(CheckedOperands(command, rank));
+}
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_LAMB_DIRECTION>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<LambDirectionOp>(CheckedOperands(command, rank), rank);
+}
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_TENSOR_SQUARES>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<TensorSquaresOp>(CheckedOperands(command, rank), rank);
+}
+template <>
+std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_APPLY_DIRECTION>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<ApplyDirectionOp>(CheckedOperands(command, rank), rank);
+}
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_ORTHOGONALIZE>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<OrthogonalizeOp>(CheckedOperands(command, rank), rank);
+}
+
+} // namespace dtcc::rt
