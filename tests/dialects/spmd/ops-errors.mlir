@@ -182,7 +182,7 @@ spmd.bucket slot @m : 32 x f32 of @p slot 0
 spmd.program @step mesh @mesh {
   spmd.phase @update {
     // expected-error@+1 {{slots must hold the share of 16 elements, got 32 in @m}}
-    spmd.average_bucket @p into @m decay 0.9 : f64 flat ["dp"]
+    spmd.average_bucket @p into @m decay 0.9 flat ["dp"]
   }
 }
 
