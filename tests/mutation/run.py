@@ -107,7 +107,7 @@ MUTATIONS = [
     Mutation("zero: shares of an odd length", "passes/spmd/partition/Buckets.cpp", "kBucketAlignment * mesh.product(bucket.key.flat)",
              "kBucketAlignment", RANDOM),
     Mutation("zero: gathered parameters are not gathered", "passes/spmd/partition/UpdatePhase.cpp",
-             "if (!bucket->key.flat.empty() && !plan::stateRow(bucket->key.stage).compute)", "if (false)", RANDOM),
+             "if (!bucket->key.flat.empty() && !stateRow(bucket->key.stage).compute)", "if (false)", RANDOM),
     Mutation("arena: an offset too low", "passes/exec/commands/PlacedBuffers.cpp", "end = std::max(end, newEnd);",
              "end = std::max(end, newEnd - 64);", COMPILE),
     Mutation("arena: a gap too small", "passes/exec/commands/PlacedBuffers.cpp", "gap >= bytes", "gap + 64 >= bytes",

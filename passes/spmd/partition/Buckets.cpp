@@ -71,7 +71,7 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
     if (!key.flat.empty())
       key.stage =
           state->getAttrOfType<IntegerAttr>(kZeroAttr) ? state->getAttrOfType<IntegerAttr>(kZeroAttr).getInt() : 1;
-    if (key.trainable && plan::stateRow(key.stage).gradient)
+    if (key.trainable && stateRow(key.stage).gradient)
       key.makers.assign(gradient->second.phases.begin(), gradient->second.phases.end());
     if (auto unit = state->getAttrOfType<StringAttr>(kUnitAttr))
       key.unit = unit.str();
@@ -107,7 +107,7 @@ void Buckets::emit(OpBuilder &builder, Location loc, int64_t slots, int64_t pred
     return FlatSymbolRefAttr::get(op.getSymNameAttr());
   };
   for (Bucket &bucket : buckets) {
-    const plan::StateRow &row = plan::stateRow(bucket.key.stage);
+    const StateRow &row = stateRow(bucket.key.stage);
     bool parameters = bucket.key.role == graph::StateRole::parameter, narrow = bucket.key.isNarrow();
     // Then readers see a copy in every stage: what the update alone touches are the masters.
     bool hostsMasters = bucket.key.offloaded && narrow;
@@ -144,7 +144,7 @@ Value Buckets::read(OpBuilder &builder, Location loc, const StatePlace &place) c
   const Bucket &bucket = buckets[place.bucket];
   IntegerAttr offset = builder.getI64IntegerAttr(place.offset);
   auto type = RankedTensorType::get(place.localType.getShape(), bucket.key.computeType);
-  if (!plan::stateRow(bucket.key.stage).compute)
+  if (!stateRow(bucket.key.stage).compute)
     return ViewOp::create(builder, loc, type, bucket.copy ? bucket.copy : bucket.values, offset);
   Value unit =
       GatherUnitOp::create(builder, loc, RankedTensorType::get({bucket.length}, bucket.key.computeType),

@@ -24,6 +24,9 @@
 
 namespace dtcc::spmd {
 
+using plan::StateRow;
+using plan::stateRow;
+
 /// `axes` if ranks share a state over them, else none.
 inline Axes sharedAxes(bool shared, const Axes &axes) { return shared ? axes : Axes(); }
 

@@ -45,7 +45,7 @@ static std::pair<Value, Value> emitLoss(OpBuilder &builder, const UpdateDescript
 /// The summed gradients of a bucket, or of this rank's share of it.
 static Value emitGradient(OpBuilder &builder, const UpdateDescription &step, const Bucket &bucket, const Mesh &mesh) {
   Location loc = step.loc;
-  const plan::StateRow &row = plan::stateRow(bucket.key.stage);
+  const StateRow &row = stateRow(bucket.key.stage);
   Axes rest;
   for (const std::string &axis : bucket.key.partial)
     if (!contains(bucket.key.flat, axis))
@@ -163,7 +163,7 @@ void emitUpdate(OpBuilder &builder, const UpdateDescription &step, const Buckets
       ArrayAttr flat = fromAxes(builder.getContext(), bucket->key.flat);
       UpdateBucketOp::create(builder, loc, bucket->values, gradient, scale.getScale(),
                              builder.getArrayAttr(bucket->slots), step.optimizer, flat, bucket->copy, guard);
-      if (!bucket->key.flat.empty() && !plan::stateRow(bucket->key.stage).compute)
+      if (!bucket->key.flat.empty() && !stateRow(bucket->key.stage).compute)
         GatherBucketOp::create(builder, loc, bucket->copy ? bucket->copy : bucket->values, flat);
     }
   }
