@@ -7,6 +7,7 @@
 //
 #include "planner/cost/Step.h"
 #include "planner/cost/Kernels.h"
+#include "planner/parallelism/StateTable.h"
 #include <algorithm>
 #include <cmath>
 
@@ -38,15 +39,15 @@ struct LayerParts {
 class Pricer {
 public:
   Pricer(const StepProblem &problem, const Constants &constants, const Calibration &calibration)
-      : problem(problem), plan(problem.parallel), constants(constants), calibration(calibration),
-        kernels(problem.device, constants,
-                {problem.software.fused, problem.parallel.zero == 3, problem.software.autocast}),
+      : problem(problem), plan(problem.parallel), row(plan::stateRow(plan.zero)), constants(constants),
+        calibration(calibration),
+        kernels(problem.device, constants, {problem.software.fused, row.compute, problem.software.autocast}),
         collectives(problem.fabric, constants) {}
   StepSeconds run();
   LayerParts price(const Layer &layer) const;
   /// The passes of a layer, without gathers and reductions of units.
   LayerParts passes(const Layer &layer) const;
-  bool hasUnits() const { return plan.zero >= 2 && plan.dataGroup().ranks > 1; }
+  bool hasUnits() const { return row.gradient && plan.dataGroup().ranks > 1; }
   UnitSeconds units(const Layer &layer) const;
   void gatherUnits(const UnitSeconds &unit, LayerParts &seconds) const;
   EndSeconds end(const HeldParameters &parameters) const;
@@ -61,6 +62,7 @@ private:
 
   const StepProblem &problem;
   const Parallelism &plan;
+  const plan::StateRow &row;
   const Constants &constants;
   const Calibration &calibration;
   Kernels kernels;
@@ -89,8 +91,8 @@ void Pricer::addUnits(UnitSeconds &seconds, double parameters, const Group &shar
   double gather = pieces * collectives.seconds(
                                {CollectiveKind::AllGather, problem.software.gatherBytes * parameters / pieces, shares});
   double gradients = problem.software.gradientBytes * parameters / pieces;
-  seconds.gatherForward += plan.zero == 3 || (plan.zero == 2 && !problem.software.keepsParameters) ? gather : 0;
-  seconds.gatherBackward += plan.zero == 3 ? gather : 0;
+  seconds.gatherForward += row.compute || (row.gradient && !problem.software.keepsParameters) ? gather : 0;
+  seconds.gatherBackward += row.compute ? gather : 0;
   seconds.scatter += pieces * collectives.seconds({CollectiveKind::ReduceScatter, gradients, shares});
 }
 
@@ -162,9 +164,9 @@ double Pricer::hostUpdate(double parameters) const {
 void Pricer::addEnd(EndSeconds &seconds, double parameters, const Parallelism &holders) const {
   Group data = holders.dataGroup(), shared = holders.shareGroup();
   double gradients = problem.software.gradientBytes * parameters;
-  if (plan.zero <= 0) {
+  if (!row.slots) {
     seconds.reduce += collectives.seconds({CollectiveKind::AllReduce, gradients, data});
-  } else if (plan.zero == 1) {
+  } else if (!row.gradient) {
     seconds.reduce += collectives.seconds({CollectiveKind::ReduceScatter, gradients, data});
     seconds.gather += collectives.seconds({CollectiveKind::AllGather, problem.software.gatherBytes * parameters, data});
   } else if (shared.ranks < data.ranks) {
@@ -172,10 +174,10 @@ void Pricer::addEnd(EndSeconds &seconds, double parameters, const Parallelism &h
                                            gradients / double(shared.ranks),
                                            {data.ranks / shared.ranks, data.stride * shared.ranks}});
   }
-  if (plan.zero == 2 && problem.software.keepsParameters)
+  if (row.gradient && !row.compute && problem.software.keepsParameters)
     seconds.gather += collectives.seconds({CollectiveKind::AllGather, problem.software.gatherBytes * parameters, data});
-  double shares = plan.zero >= 1 ? double(shared.ranks) : 1;
-  double held = plan.zero == 3 ? parameters / shares : parameters;
+  double shares = row.slots ? double(shared.ranks) : 1;
+  double held = row.compute ? parameters / shares : parameters;
   double bytes = plan.offload.optimizer ? 0 : constants.updateBytesShard * parameters / shares;
   bytes += constants.updateBytes * held;
   // Sums over micro-batches that products do not take along.

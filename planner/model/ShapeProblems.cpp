@@ -7,7 +7,7 @@
 
 #include "planner/model/ShapeProblems.h"
 #include "passes/exec/Target.h"
-#include "passes/spmd/layout/StateTable.h"
+#include "planner/parallelism/StateTable.h"
 #include "planner/transformer/Memory.h"
 #include "runtime/abi/GpuWorkspace.h"
 #include "llvm/ADT/SetVector.h"
@@ -50,13 +50,13 @@ plan::MemoryParts ShapeProblems::stateOf(const Parallelism &shape, const BlockCo
     for (auto [count, narrow] : {std::pair(elements - copy / 2, 0.0), {copy / 2, copy}}) {
       if (count <= 0)
         continue;
-      StateBytes bytes = stateBytes(stage, 4 * count, facts.slots, shared, narrow);
+      plan::StateBytes bytes = plan::stateBytes(stage, 4 * count, facts.slots, shared, narrow);
       parts.gradients += bytes.gradients;
       if (shape.offload.optimizer) {
         // Slots are the host's, and masters beside what readers see, which stays: in shares where it is gathered.
         double seen = narrow > 0 ? narrow : 4 * count;
-        parts.parameters += stateRow(stage).compute ? seen / double(shared) : seen;
-        parts.host += bytes.slots + (narrow > 0 ? 4 * count / double(stateRow(stage).master ? shared : 1) : 0);
+        parts.parameters += plan::stateRow(stage).compute ? seen / double(shared) : seen;
+        parts.host += bytes.slots + (narrow > 0 ? 4 * count / double(plan::stateRow(stage).master ? shared : 1) : 0);
         continue;
       }
       parts.parameters += bytes.parameters;
@@ -72,7 +72,7 @@ plan::MemoryParts ShapeProblems::stateOf(const Parallelism &shape, const BlockCo
 
 /// Bytes of a block that are there all the time beside its state.
 static double onceBytes(const Parallelism &shape, const BlockCost &block) {
-  return (shape.zero < 3 ? block.onceBytes : 0) + (bringsAtOnce(shape) ? block.broughtBytes : 0);
+  return (plan::stateRow(shape.zero).compute ? 0 : block.onceBytes) + (bringsAtOnce(shape) ? block.broughtBytes : 0);
 }
 
 /// The bubble of a pipeline whose stages need `mean` for a micro-batch, as the formulas have it. If there are too few
@@ -86,7 +86,8 @@ static double bubbleOf(const Parallelism &shape, const cost::LayerSeconds &mean,
 /// parameters of the unit at work and of the next. A layer is a unit: it has one block of each type of which there are
 /// as many.
 double ShapeProblems::unitBytes(const Parallelism &shape, const std::vector<BlockCost> &costs, size_t type) const {
-  if (shape.zero < 2)
+  const plan::StateRow &row = plan::stateRow(shape.zero);
+  if (!row.gradient)
     return 0;
   auto unit = [&](size_t type) {
     std::pair<double, double> sums; // gradients, parameters as readers see them
@@ -108,7 +109,7 @@ double ShapeProblems::unitBytes(const Parallelism &shape, const std::vector<Bloc
     if (facts.input.blocks.countOf(other) > 1)
       next = std::max(next, unit(other).second);
   bool layer = facts.input.blocks.countOf(type) > 1;
-  return (layer ? 2 : 1) * own.first + (shape.zero == 3 ? own.second + next : 0);
+  return (layer ? 2 : 1) * own.first + (row.compute ? own.second + next : 0);
 }
 
 /// Stages are cut by time, and one of them has more of the memory than the mean.
@@ -207,7 +208,8 @@ plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<u
   const PricedStep &local = placements.pricedFor(shape);
   const std::vector<BlockCost> &costs = local.costs;
   cost::StepProblem step = stepOf(shape, local);
-  std::vector<cost::LayerSeconds> seconds = local.passes[shape.zero == 3].price(step, facts.machine.constants);
+  std::vector<cost::LayerSeconds> seconds =
+      local.passes[plan::stateRow(shape.zero).compute].price(step, facts.machine.constants);
   std::vector<plan::Recompute> allowed = facts.modes();
   if (only)
     allowed = {facts.recomputeOf(*only)};
@@ -221,6 +223,7 @@ plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<u
   plan::StageProblem problem;
   double parameters = 0, backward = 0;
   cost::LayerSeconds sum;
+  const bool sharesGradients = plan::stateRow(shape.zero).gradient;
   for (size_t type = 0; type < costs.size(); ++type) {
     const BlockCost &block = costs[type];
     plan::BlockType blocks;
@@ -250,11 +253,11 @@ plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<u
     }
     blocks.stateBytes = stateOf(shape, block).total() + onceBytes(shape, block);
     // Logits that are there at once are gone when whole gradients of the classifier are made of theirs.
-    double whole = shape.zero >= 2 ? 4 * (block.parameters + block.sharedParameters) : 0;
+    double whole = sharesGradients ? 4 * (block.parameters + block.sharedParameters) : 0;
     double logits = std::max(block.logitBytes - whole, block.lateLogitBytes);
     blocks.workingBytes = working + logits + unitBytes(shape, costs, type) + scratchBytes(facts.machine, costs);
     // Whole gradients of a parameter that the first and the last block read are there all the while between.
-    if (shape.zero >= 2 && shape.pp == 1)
+    if (sharesGradients && shape.pp == 1)
       for (plan::BlockMode &mode : kept)
         mode.heldBytes += 4 * block.sharedParameters;
     double count = double(row.countOf(type));

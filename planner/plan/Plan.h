@@ -102,7 +102,7 @@ struct Plan {
   /// Activations between the ops that other axes (tp) split lie split by positions over these too.
   bool sequenceParallel = false;
   /// ZeRO stage over `flatAxes`: 0 shards nothing, 1 the update and optimizer state, 2 gradients too, 3 parameters too
-  /// (passes/spmd/layout/StateTable.h).
+  /// (planner/parallelism/StateTable.h).
   int64_t zero = 0;
   Axes flatAxes;
   Recompute recompute = Recompute::None;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "planner/transformer/Memory.h"
+#include "planner/parallelism/StateTable.h"
 #include <algorithm>
 #include <cmath>
 
@@ -18,12 +19,13 @@ StateBytes stateBytesOf(const Parallelism &plan, const Software &software) {
   double gradients = software.wholeBytes - parameters, optimizer = software.sharedBytes;
   if (plan.offload.optimizer)
     optimizer = 0;
-  if (plan.zero >= 3)
+  const plan::StateRow &row = plan::stateRow(plan.zero);
+  if (row.compute)
     return {parameters / ranks, gradients / ranks, optimizer / ranks};
   // Stage 2 keeps parameters in two bytes whole, and masters with the optimizer's state.
-  if (plan.zero == 2)
+  if (row.gradient)
     return {2, gradients / ranks, plan.offload.optimizer ? 0 : (optimizer + parameters - 2) / ranks};
-  return {parameters, gradients, plan.zero == 1 ? optimizer / ranks : optimizer};
+  return {parameters, gradients, row.slots ? optimizer / ranks : optimizer};
 }
 
 double stateBytesPerParameter(const Parallelism &plan, const Software &software) {
@@ -38,7 +40,7 @@ double stateBytes(const Layer &layer, const Parallelism &plan, const Software &s
 double hostBytes(const HeldParameters &held, const Parallelism &plan, const Software &software) {
   if (!plan.offload.optimizer)
     return 0;
-  auto shares = [](const Parallelism &of) { return of.zero >= 1 ? double(of.shareGroup().ranks) : 1; };
+  auto shares = [](const Parallelism &of) { return plan::stateRow(of.zero).slots ? double(of.shareGroup().ranks) : 1; };
   return software.sharedBytes * (held.shared / shares(plan) + held.experts / shares(plan.ofExperts()));
 }
 
@@ -129,7 +131,7 @@ MemoryBytes forecastMemory(const Transformer &model, const Parallelism &plan, co
     bool isFirst = s == 0, isLast = s == plan.pp - 1;
     double count = isFirst ? first : isLast ? last : most;
     bytes.state = count * state + (isFirst ? embedding : 0) + (isLast && (!model.tied || plan.pp > 1) ? embedding : 0);
-    if (plan.zero == 3)
+    if (plan::stateRow(plan.zero).compute)
       bytes.gathered = 2 * 2 * gathered;
     // Later stages of 1F1B hold fewer; those of zero-bubble schedules as many as the first.
     double held = has(plan.schedule, ScheduleRow::FewerLater) ? std::max(1.0, inFlight - double(s)) : inFlight;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "planner/transformer/TransformerPricer.h"
+#include "planner/parallelism/StateTable.h"
 #include "planner/problem/StageBound.h"
 #include "planner/schedule/StepSimulation.h"
 #include "planner/transformer/Memory.h"
@@ -217,8 +218,9 @@ StageProblem TransformerPricer::problemOn(const Parallelism &shape, size_t kind)
   // two gathered.
   auto addWorking = [&](uint32_t type, const cost::Transformer &model) {
     const cost::Layer &whole = step.layers[kFirstLayer[type]];
-    problem.types[type].workingBytes = keptBytes(model, plan, run, given.software) +
-                                       (shape.zero == 3 ? 2 * 2 * (whole.parameters + whole.expertParameters) : 0);
+    problem.types[type].workingBytes =
+        keptBytes(model, plan, run, given.software) +
+        (stateRow(shape.zero).compute ? 2 * 2 * (whole.parameters + whole.expertParameters) : 0);
   };
   addWorking(kLayer, given.model);
   if (hasDense)

@@ -102,7 +102,7 @@ MUTATIONS = [
              "contains(bucket->key.flat, axis.name)", RANDOM),
     Mutation("update: gradients are not summed between groups", "passes/spmd/partition/UpdatePhase.cpp",
              "if (!contains(bucket.key.flat, axis))\n      rest", "if (false)\n      rest", RANDOM),
-    Mutation("zero: a stage's gradients whole", "passes/spmd/layout/StateTable.cpp", '{2, "SHARD_GRAD_OP", false, true,',
+    Mutation("zero: a stage's gradients whole", "planner/parallelism/StateTable.cpp", '{2, "SHARD_GRAD_OP", false, true,',
              '{2, "SHARD_GRAD_OP", false, false,', Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/e2e --filter zero-stages")),
     Mutation("zero: shares of an odd length", "passes/spmd/partition/Buckets.cpp", "kBucketAlignment * mesh.product(bucket.key.flat)",
              "kBucketAlignment", RANDOM),

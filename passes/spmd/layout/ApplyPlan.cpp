@@ -20,8 +20,8 @@
 #include "passes/spmd/layout/PlanAttribute.h"
 #include "passes/spmd/layout/Projection.h"
 #include "passes/spmd/layout/RingAttention.h"
-#include "passes/spmd/layout/StateTable.h"
 #include "passes/spmd/reshard/ReshardPlanner.h"
+#include "planner/parallelism/StateTable.h"
 #include <numeric>
 
 using namespace mlir;
@@ -560,7 +560,8 @@ LogicalResult PlanApplier::run() {
     Axes flat;
     int64_t zero = entry && entry->zero ? *entry->zero : plan.zero;
     // A frozen parameter has a compute copy alone.
-    if (state.getTrainable() ? zero > 0 : stateRow(zero).compute && state.getRole() == graph::StateRole::parameter)
+    if (state.getTrainable() ? zero > 0
+                             : plan::stateRow(zero).compute && state.getRole() == graph::StateRole::parameter)
       for (const std::string &axis : plan.withoutUnitAxes(plan.flatAxes))
         if (!layout.uses(axis))
           flat.push_back(axis);

@@ -19,11 +19,17 @@
 
 #include "dialects/graph/Graph.h"
 #include "dialects/spmd/Spmd.h"
-#include "passes/spmd/layout/StateTable.h"
+#include "planner/parallelism/StateTable.h"
 #include "llvm/ADT/StringMap.h"
 #include <set>
 
 namespace dtcc::spmd {
+
+using plan::StateRow;
+using plan::stateRow;
+
+/// `axes` if ranks share a state over them, else none.
+inline Axes sharedAxes(bool shared, const Axes &axes) { return shared ? axes : Axes(); }
 
 /// States start at multiples of this, in elements: 64 bytes of f32.
 constexpr int64_t kBucketAlignment = 16;

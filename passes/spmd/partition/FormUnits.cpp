@@ -16,9 +16,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/spmd/Passes.h"
 #include "passes/spmd/layout/PlanAttribute.h"
-#include "passes/spmd/layout/StateTable.h"
 #include "passes/spmd/partition/Units.h"
 #include "planner/cost/BucketSize.h"
+#include "planner/parallelism/StateTable.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -59,7 +59,7 @@ public:
       Entry entry{state, {state.getSavedName().str(), "", double(local.getNumElements()) * width(type)}};
       bool narrow = state->hasAttr(kComputeAttr);
       auto zero = state->getAttrOfType<IntegerAttr>(kZeroAttr);
-      if (zero && stateRow(zero.getInt()).gradient) {
+      if (zero && plan::stateRow(zero.getInt()).gradient) {
         llvm::raw_string_ostream(entry.member.signature) << type << (reader ? reader->getName().getStringRef() : "");
         entry.order = reader ? positions.lookup(reader) : 0;
         blocks[narrow].push_back(entry);

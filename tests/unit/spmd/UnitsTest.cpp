@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/spmd/partition/Units.h"
-#include "passes/spmd/layout/StateTable.h"
 #include "planner/cost/BucketSize.h"
+#include "planner/parallelism/StateTable.h"
 #include "gtest/gtest.h"
 
 using namespace dtcc::spmd;
@@ -75,8 +75,8 @@ TEST(UnitsTest, StageBytes) {
                                 {kWhole, kWhole, 2 * kShare},
                                 {kWhole, kShare, 2 * kShare},
                                 {kShare, kShare, 2 * kShare}};
-  for (int64_t stage = 0; stage <= kLastStage; ++stage) {
-    StateBytes bytes = stateBytes(stage, 4, 2, 4);
+  for (int64_t stage = 0; stage <= dtcc::plan::kLastStage; ++stage) {
+    dtcc::plan::StateBytes bytes = dtcc::plan::stateBytes(stage, 4, 2, 4);
     EXPECT_EQ(bytes.parameters, expected[stage][0]) << stage;
     EXPECT_EQ(bytes.gradients, expected[stage][1]) << stage;
     EXPECT_EQ(bytes.slots, expected[stage][2]) << stage;
@@ -86,11 +86,11 @@ TEST(UnitsTest, StageBytes) {
 /// With a compute copy of two bytes: the masters are shared from stage 1 on, the copy is whole until nothing keeps it.
 TEST(UnitsTest, StageBytesOfCopies) {
   const double expected[] = {4 + 2, 1 + 2, 1 + 2, 1};
-  for (int64_t stage = 0; stage <= kLastStage; ++stage) {
-    StateBytes bytes = stateBytes(stage, 4, 2, 4, /*copy=*/2);
+  for (int64_t stage = 0; stage <= dtcc::plan::kLastStage; ++stage) {
+    dtcc::plan::StateBytes bytes = dtcc::plan::stateBytes(stage, 4, 2, 4, /*copy=*/2);
     EXPECT_EQ(bytes.parameters, expected[stage]) << stage;
-    EXPECT_EQ(bytes.gradients, stateBytes(stage, 4, 2, 4).gradients) << stage;
-    EXPECT_EQ(bytes.slots, stateBytes(stage, 4, 2, 4).slots) << stage;
+    EXPECT_EQ(bytes.gradients, dtcc::plan::stateBytes(stage, 4, 2, 4).gradients) << stage;
+    EXPECT_EQ(bytes.slots, dtcc::plan::stateBytes(stage, 4, 2, 4).slots) << stage;
   }
 }
 

@@ -5,19 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "passes/spmd/layout/StateTable.h"
+#include "planner/parallelism/StateTable.h"
 #include <algorithm>
+#include <iterator>
 
-namespace dtcc::spmd {
+namespace dtcc::plan {
 
 //                              stage  name             compute gradient master slots
-static constexpr StateRow kRows[] = {{0, "NO_SHARD", false, false, false, false},
-                                     {1, "ZeRO-1", false, false, true, true},
-                                     {2, "SHARD_GRAD_OP", false, true, true, true},
-                                     {3, "FULL_SHARD", true, true, true, true}};
-static_assert(std::size(kRows) == kLastStage + 1);
+static constexpr StateRow kStateRows[] = {{0, "NO_SHARD", false, false, false, false},
+                                          {1, "ZeRO-1", false, false, true, true},
+                                          {2, "SHARD_GRAD_OP", false, true, true, true},
+                                          {3, "FULL_SHARD", true, true, true, true}};
+static_assert(std::size(kStateRows) == kLastStage + 1);
 
-const StateRow &stateRow(int64_t stage) { return kRows[std::clamp<int64_t>(stage, 0, kLastStage)]; }
+const StateRow &stateRow(int64_t stage) { return kStateRows[std::clamp<int64_t>(stage, 0, kLastStage)]; }
 
 StateBytes stateBytes(int64_t stage, double bytes, int64_t slots, int64_t ranks, double copy) {
   const StateRow &row = stateRow(stage);
@@ -27,4 +28,4 @@ StateBytes stateBytes(int64_t stage, double bytes, int64_t slots, int64_t ranks,
           double(slots) * share(row.slots)};
 }
 
-} // namespace dtcc::spmd
+} // namespace dtcc::plan

@@ -8,16 +8,17 @@
 // ZeRO is a table on state, not a mechanism: each stage says which of the four things
 // that training keeps of a parameter lie flat, as shares, over the axes of `spmd.flat`.
 // The axes may be a part of those that split the batch (hybrid sharding): over the
-// others the shares are replicated and their gradients summed. Free of MLIR.
+// others the shares are replicated and their gradients summed. Programs, searches and
+// the cost model all ask this table.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_PASSES_SPMD_LAYOUT_STATETABLE_H
-#define DTCC_PASSES_SPMD_LAYOUT_STATETABLE_H
+#ifndef DTCC_PLANNER_PARALLELISM_STATETABLE_H
+#define DTCC_PLANNER_PARALLELISM_STATETABLE_H
 
-#include "dialects/spmd/Layout.h"
+#include <cstdint>
 
-namespace dtcc::spmd {
+namespace dtcc::plan {
 
 /// One stage. Where readers compute in the type of the master, compute copy and master are
 /// one bucket: it lies flat if `compute` says so, and a rank updates its share of it if
@@ -41,9 +42,6 @@ constexpr int64_t kLastStage = 3;
 /// The row of a stage from 0 to kLastStage.
 const StateRow &stateRow(int64_t stage);
 
-/// `axes` if they are shared, else none.
-inline Axes sharedAxes(bool shared, const Axes &axes) { return shared ? axes : Axes(); }
-
 /// Bytes that a rank stores for `bytes` of parameters whose optimizer keeps `slots` values
 /// each, all of one type, under a stage over `ranks` ranks; units in flight not counted.
 /// `copy`: bytes of these parameters in a narrower compute type, 0 if they have none; it counts as
@@ -53,6 +51,6 @@ struct StateBytes {
 };
 StateBytes stateBytes(int64_t stage, double bytes, int64_t slots, int64_t ranks, double copy = 0);
 
-} // namespace dtcc::spmd
+} // namespace dtcc::plan
 
-#endif // DTCC_PASSES_SPMD_LAYOUT_STATETABLE_H
+#endif // DTCC_PLANNER_PARALLELISM_STATETABLE_H
