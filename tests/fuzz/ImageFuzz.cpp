@@ -64,7 +64,7 @@ static void use(const std::vector<uint64_t> &bytes) {
   rt::Image image(bytes.data(), fuzz::kImageKernels);
   for (int64_t number : {int64_t(0), image.mesh().ranks() - 1})
     walk(image, number);
-  rt::infoText(image, rt::Forecast::of(image));
+  rt::infoText(image, rt::Forecast::of(image), {});
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
