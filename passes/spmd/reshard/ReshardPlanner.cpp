@@ -36,8 +36,8 @@ std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) {
     return std::nullopt;
   auto at = ways.find(LayoutEnds(key.from, key.to));
   if (at == ways.end())
-    at = ways.try_emplace({key.from, key.to}, std::make_unique<LayoutWays>(key.from, key.to, mesh)).first;
-  LayoutWays *layouts = at->second.get();
+    at = ways.try_emplace({key.from, key.to}, std::make_unique<LayoutGraph>(key.from, key.to, mesh)).first;
+  LayoutGraph *layouts = at->second.get();
   const std::vector<int64_t> &shape = key.from.padded.empty() ? key.shape : key.from.padded;
   /// Bytes of a rank's shard; nothing if the shape does not divide.
   auto bytesAt = [&](uint32_t node) -> std::optional<double> {
@@ -49,7 +49,7 @@ std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) {
     }
     return bytes;
   };
-  std::optional<double> first = bytesAt(LayoutWays::kFirst), last = bytesAt(layouts->lastNode());
+  std::optional<double> first = bytesAt(LayoutGraph::kFirst), last = bytesAt(layouts->lastNode());
   double cap = memoryCap > 0 ? std::max(*first, *last) + memoryCap : 0;
   struct Reached {
     bool seen = false, done = false;
@@ -65,14 +65,14 @@ std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) {
   };
   std::set<std::pair<double, uint32_t>, decltype(isBefore)> open(isBefore);
   std::vector<Reached> reached(layouts->size());
-  reached[LayoutWays::kFirst].seen = true;
-  reached[LayoutWays::kFirst].bytes = first;
-  open.insert({0, LayoutWays::kFirst});
+  reached[LayoutGraph::kFirst].seen = true;
+  reached[LayoutGraph::kFirst].bytes = first;
+  open.insert({0, LayoutGraph::kFirst});
   while (!open.empty() && open.begin()->second != layouts->lastNode()) {
     auto [costHere, number] = *open.begin();
     open.erase(open.begin());
     reached[number].done = true;
-    const std::vector<LayoutWays::Edge> &edges = layouts->edgesOf(number, mesh);
+    const std::vector<LayoutGraph::Edge> &edges = layouts->edgesOf(number, mesh);
     reached.resize(layouts->size());
     double before = *reached[number].bytes;
     for (auto [way, edge] : llvm::enumerate(edges)) {
@@ -98,7 +98,7 @@ std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) {
     return std::nullopt;
   ReshardPlan plan;
   plan.cost = open.begin()->first;
-  for (uint32_t at = layouts->lastNode(); at != LayoutWays::kFirst; at = reached[at].before)
+  for (uint32_t at = layouts->lastNode(); at != LayoutGraph::kFirst; at = reached[at].before)
     plan.moves.push_back((*layouts->node(reached[at].before).edges)[reached[at].edge].move);
   std::reverse(plan.moves.begin(), plan.moves.end());
   plan.moves = fuse(plan.moves);

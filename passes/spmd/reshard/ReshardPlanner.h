@@ -25,7 +25,7 @@
 #ifndef DTCC_PASSES_SPMD_RESHARD_RESHARDPLANNER_H
 #define DTCC_PASSES_SPMD_RESHARD_RESHARDPLANNER_H
 
-#include "passes/spmd/reshard/LayoutWays.h"
+#include "passes/spmd/reshard/LayoutGraph.h"
 #include <functional>
 #include <memory>
 
@@ -81,7 +81,7 @@ private:
   MoveCost cost;
   double memoryCap;
   std::unordered_map<Key, std::optional<ReshardPlan>, Hash, Same> known;
-  std::unordered_map<std::pair<Layout, Layout>, std::unique_ptr<LayoutWays>, LayoutHash, SameEnds> ways;
+  std::unordered_map<std::pair<Layout, Layout>, std::unique_ptr<LayoutGraph>, LayoutHash, SameEnds> ways;
 };
 
 } // namespace dtcc::spmd

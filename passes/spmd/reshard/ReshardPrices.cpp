@@ -22,7 +22,7 @@ void ReshardPrices::resize(Mesh other, MoveCost otherSeconds) {
 ReshardPrices::Ways &ReshardPrices::between(const Layout &from, const Layout &to) {
   auto at = known.find(LayoutEnds(from, to));
   if (at == known.end())
-    at = known.try_emplace({from, to}, LayoutWays(from, to, mesh), size).first;
+    at = known.try_emplace({from, to}, LayoutGraph(from, to, mesh), size).first;
   Ways &ways = at->second;
   if (ways.size != size) {
     ways.layouts.resize(mesh);
@@ -36,9 +36,9 @@ std::vector<ReshardPrices::Step> ReshardPrices::wayOf(Ways &ways, std::span<cons
                                                       int64_t elementBytes) {
   search(ways, shape, elementBytes);
   std::vector<Step> steps;
-  for (uint32_t number = ways.layouts.lastNode(); number != LayoutWays::kFirst; number = ways.reached[number].before) {
+  for (uint32_t number = ways.layouts.lastNode(); number != LayoutGraph::kFirst; number = ways.reached[number].before) {
     const Ways::Reached &reached = ways.reached[number];
-    const LayoutWays::Edge &edge = (*ways.layouts.node(reached.before).edges)[reached.edge];
+    const LayoutGraph::Edge &edge = (*ways.layouts.node(reached.before).edges)[reached.edge];
     steps.push_back({edge.move, ways.reached[reached.before].bytes, reached.bytes});
   }
   std::reverse(steps.begin(), steps.end());
@@ -58,7 +58,7 @@ std::optional<ReshardPrices::Price> ReshardPrices::price(Ways &ways, std::span<c
 std::optional<ReshardPrices::Price> ReshardPrices::search(Ways &ways, std::span<const int64_t> shape,
                                                           int64_t elementBytes) {
   /// Bytes of a rank's shard; negative if the shape does not divide.
-  auto bytesIn = [&](const LayoutWays::Node &node) {
+  auto bytesIn = [&](const LayoutGraph::Node &node) {
     double bytes = double(elementBytes);
     for (size_t dim = 0; dim < shape.size(); ++dim) {
       int64_t parts = dim < node.parts.size() ? node.parts[dim] : 1;
@@ -71,7 +71,7 @@ std::optional<ReshardPrices::Price> ReshardPrices::search(Ways &ways, std::span<
   uint32_t last = ways.layouts.lastNode();
   ways.reached.assign(ways.layouts.size(), {});
   ways.open.clear();
-  double first = bytesIn(ways.layouts.node(LayoutWays::kFirst));
+  double first = bytesIn(ways.layouts.node(LayoutGraph::kFirst));
   if (first < 0 || bytesIn(ways.layouts.node(last)) < 0)
     return std::nullopt;
   ways.reached[0] = {0, first, true, false, 0, 0};
@@ -84,7 +84,7 @@ std::optional<ReshardPrices::Price> ReshardPrices::search(Ways &ways, std::span<
       Price price{here, 0};
       while (number != 0) {
         const Ways::Reached &reached = ways.reached[number];
-        const LayoutWays::Edge &edge = (*ways.layouts.node(reached.before).edges)[reached.edge];
+        const LayoutGraph::Edge &edge = (*ways.layouts.node(reached.before).edges)[reached.edge];
         price.seconds += seconds(edge.move, ways.reached[reached.before].bytes, reached.bytes, edge.group);
         number = reached.before;
       }
@@ -93,11 +93,11 @@ std::optional<ReshardPrices::Price> ReshardPrices::search(Ways &ways, std::span<
     if (ways.reached[number].done)
       continue;
     ways.reached[number].done = true;
-    const std::vector<LayoutWays::Edge> &edges = ways.layouts.edgesOf(number, mesh);
+    const std::vector<LayoutGraph::Edge> &edges = ways.layouts.edgesOf(number, mesh);
     ways.reached.resize(ways.layouts.size());
     double before = ways.reached[number].bytes;
     for (uint32_t way = 0; way < edges.size(); ++way) {
-      const LayoutWays::Edge &edge = edges[way];
+      const LayoutGraph::Edge &edge = edges[way];
       Ways::Reached &next = ways.reached[edge.to];
       if (next.done)
         continue;

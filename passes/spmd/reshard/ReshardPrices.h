@@ -7,7 +7,7 @@
 //
 // A search asks for the price of the same reshard for many shapes. The layouts on the way
 // and the moves between them do not depend on the shape: here they are found once, and a
-// price is a shortest path over numbers (LayoutWays). The way is that of ReshardPlanner's plan, which
+// price is a shortest path over numbers (LayoutGraph). The way is that of ReshardPlanner's plan, which
 // programs take: the one of the least bytes, to the last bit. Its seconds are added up on it.
 //
 //===----------------------------------------------------------------------===//
@@ -15,7 +15,7 @@
 #ifndef DTCC_PASSES_SPMD_RESHARD_RESHARDPRICES_H
 #define DTCC_PASSES_SPMD_RESHARD_RESHARDPRICES_H
 
-#include "passes/spmd/reshard/LayoutWays.h"
+#include "passes/spmd/reshard/LayoutGraph.h"
 #include <span>
 
 namespace dtcc::spmd {
@@ -65,7 +65,7 @@ public:
       int64_t elementBytes;
       std::optional<Price> price;
     };
-    LayoutWays layouts;
+    LayoutGraph layouts;
     /// The sizes of the mesh for which the rest holds.
     uint64_t size = 0;
     std::vector<Priced> priced;
@@ -73,7 +73,7 @@ public:
     std::vector<std::pair<double, uint32_t>> open;
 
   public:
-    Ways(LayoutWays layouts, uint64_t size) : layouts(std::move(layouts)), size(size) {}
+    Ways(LayoutGraph layouts, uint64_t size) : layouts(std::move(layouts)), size(size) {}
   };
 
 private:

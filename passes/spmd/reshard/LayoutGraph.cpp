@@ -1,11 +1,11 @@
-//===- LayoutWays.cpp - The layouts between two, and the moves between them
+//===- LayoutGraph.cpp - The layouts between two, and the moves between them
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/spmd/reshard/LayoutWays.h"
+#include "passes/spmd/reshard/LayoutGraph.h"
 #include <bit>
 #include <cassert>
 
@@ -26,23 +26,23 @@ size_t LayoutHash::operator()(const Layout &layout) const {
   return hash;
 }
 
-static LayoutWays::AxisSet setOf(const Axes &axes, const Mesh &mesh) {
+static LayoutGraph::AxisSet setOf(const Axes &axes, const Mesh &mesh) {
   assert(mesh.axes.size() <= 64 && "a bit for each axis");
-  LayoutWays::AxisSet set = 0;
+  LayoutGraph::AxisSet set = 0;
   for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
     if (contains(axes, mesh.axes[axis].name))
-      set |= LayoutWays::AxisSet(1) << axis;
+      set |= LayoutGraph::AxisSet(1) << axis;
   return set;
 }
 
-static int64_t productOf(LayoutWays::AxisSet set, const Mesh &mesh) {
+static int64_t productOf(LayoutGraph::AxisSet set, const Mesh &mesh) {
   int64_t product = 1;
   for (; set; set &= set - 1)
     product *= mesh.axes[size_t(std::countr_zero(set))].size;
   return product;
 }
 
-uint32_t LayoutWays::numberOf(const Layout &layout, const Mesh &mesh) {
+uint32_t LayoutGraph::numberOf(const Layout &layout, const Mesh &mesh) {
   auto [at, isNew] = numbers.try_emplace(layout, uint32_t(nodes.size()));
   if (isNew) {
     Node node{layout, {}, {}, std::nullopt};
@@ -55,7 +55,7 @@ uint32_t LayoutWays::numberOf(const Layout &layout, const Mesh &mesh) {
   return at->second;
 }
 
-const std::vector<LayoutWays::Edge> &LayoutWays::edgesOf(uint32_t number, const Mesh &mesh) {
+const std::vector<LayoutGraph::Edge> &LayoutGraph::edgesOf(uint32_t number, const Mesh &mesh) {
   Node &node = nodes[number];
   if (node.edges)
     return *node.edges;
@@ -68,7 +68,7 @@ const std::vector<LayoutWays::Edge> &LayoutWays::edgesOf(uint32_t number, const 
   return node.edges.emplace(std::move(edges));
 }
 
-void LayoutWays::resize(const Mesh &mesh) {
+void LayoutGraph::resize(const Mesh &mesh) {
   for (Node &node : nodes) {
     for (size_t dim = 0; dim < node.parts.size(); ++dim)
       node.parts[dim] = productOf(node.axes[dim], mesh);

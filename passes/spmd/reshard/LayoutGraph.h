@@ -1,4 +1,4 @@
-//===- LayoutWays.h - The layouts between two, and the moves between them
+//===- LayoutGraph.h - The layouts between two, and the moves between them
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_PASSES_SPMD_RESHARD_LAYOUTWAYS_H
-#define DTCC_PASSES_SPMD_RESHARD_LAYOUTWAYS_H
+#ifndef DTCC_PASSES_SPMD_RESHARD_LAYOUTGRAPH_H
+#define DTCC_PASSES_SPMD_RESHARD_LAYOUTGRAPH_H
 
 #include "passes/spmd/reshard/Moves.h"
 #include <deque>
@@ -38,7 +38,7 @@ struct SameEnds {
   }
 };
 
-class LayoutWays {
+class LayoutGraph {
 public:
   /// Axes by their numbers in the mesh, as bits.
   using AxisSet = uint64_t;
@@ -58,7 +58,7 @@ public:
     std::optional<std::vector<Edge>> edges;
   };
 
-  LayoutWays(const Layout &from, const Layout &to, const Mesh &mesh) : to(to) {
+  LayoutGraph(const Layout &from, const Layout &to, const Mesh &mesh) : to(to) {
     numberOf(from, mesh);
     last = numberOf(to, mesh);
   }
@@ -84,4 +84,4 @@ private:
 
 } // namespace dtcc::spmd
 
-#endif // DTCC_PASSES_SPMD_RESHARD_LAYOUTWAYS_H
+#endif // DTCC_PASSES_SPMD_RESHARD_LAYOUTGRAPH_H
