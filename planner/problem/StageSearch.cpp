@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "planner/problem/ModeFront.h"
+#include "planner/problem/ParetoFronts.h"
 #include "planner/problem/StageBound.h"
 #include <algorithm>
 #include <cassert>
@@ -46,16 +46,16 @@ private:
   const Content &content(size_t from, size_t to);
   bool makeWindows(double limit);
   void makeSpans(double limit);
-  ModeFronts::Room roomFor(size_t from, size_t to, size_t stage, size_t device);
+  ParetoFronts::Room roomFor(size_t from, size_t to, size_t stage, size_t device);
   void readBack();
 
   const StageProblem &problem;
-  ModeFronts fronts;
+  ParetoFronts fronts;
   /// Most runs are too long for a stage by a bound already.
   std::optional<RelaxedStages> relaxed;
   /// Least seconds of the modes of a type; the blocks of each type before each block.
   std::vector<double> leastOfType;
-  std::vector<ModeFronts::Counts> before;
+  std::vector<ParetoFronts::Counts> before;
   std::vector<std::optional<Content>> contents;
   /// Least sum of the times of all blocks, with messages; a load that no placement exceeds.
   double leastSum = 0, greatestLoad = 0;
@@ -132,7 +132,7 @@ const StageSolver::Search::Content &StageSolver::Search::content(size_t from, si
   std::optional<Content> &known = contents[from * (count() + 1) + to];
   if (known)
     return *known;
-  ModeFronts::Counts counts = before[to];
+  ParetoFronts::Counts counts = before[to];
   Content content{0, 0, 0};
   for (size_t type = 0; type < counts.size(); ++type) {
     counts[type] -= before[from][type];
@@ -143,7 +143,7 @@ const StageSolver::Search::Content &StageSolver::Search::content(size_t from, si
   return known.emplace(content);
 }
 
-ModeFronts::Room StageSolver::Search::roomFor(size_t from, size_t to, size_t stage, size_t device) {
+ParetoFronts::Room StageSolver::Search::roomFor(size_t from, size_t to, size_t stage, size_t device) {
   return {problem.classes[device].memoryBytes - content(from, to).stateBytes, problem.inFlight[stage]};
 }
 
@@ -203,7 +203,7 @@ void StageSolver::Search::makeSpans(double limit) {
         if (!problem.mayBegin(stage, from) || !problem.mayEnd(stage, to))
           continue;
         for (size_t device = 0; device < problem.classes.size(); ++device) {
-          ModeFronts::Room room = roomFor(from, to, stage, device);
+          ParetoFronts::Room room = roomFor(from, to, stage, device);
           if (room.bytes < 0)
             continue;
           Span &span = this->span(stage, from, to, device);

@@ -1,4 +1,4 @@
-//===- ModeFront.h - The modes of a run of blocks that nothing beats
+//===- ParetoFronts.h - The modes of a run of blocks that nothing beats
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_PLANNER_PROBLEM_MODEFRONT_H
-#define DTCC_PLANNER_PROBLEM_MODEFRONT_H
+#ifndef DTCC_PLANNER_PROBLEM_PARETOFRONTS_H
+#define DTCC_PLANNER_PROBLEM_PARETOFRONTS_H
 
 #include "planner/problem/RelaxedModes.h"
 #include <limits>
@@ -21,10 +21,10 @@
 
 namespace dtcc::plan {
 
-class ModeFronts {
+class ParetoFronts {
 public:
   /// The memory of the problem's devices may fall while runs are asked about.
-  explicit ModeFronts(const StageProblem &problem);
+  explicit ParetoFronts(const StageProblem &problem);
 
   /// A number for a run of blocks by its content: per type, how many.
   using Counts = std::vector<uint16_t>;
@@ -124,4 +124,4 @@ private:
 
 } // namespace dtcc::plan
 
-#endif // DTCC_PLANNER_PROBLEM_MODEFRONT_H
+#endif // DTCC_PLANNER_PROBLEM_PARETOFRONTS_H

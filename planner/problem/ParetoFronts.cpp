@@ -1,11 +1,11 @@
-//===- ModeFront.cpp - The modes of a run of blocks that nothing beats
+//===- ParetoFronts.cpp - The modes of a run of blocks that nothing beats
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "planner/problem/ModeFront.h"
+#include "planner/problem/ParetoFronts.h"
 #include <algorithm>
 #include <limits>
 #include <tuple>
@@ -18,12 +18,12 @@ static constexpr double kSame = 1e-12;
 /// Index that stands for "this type has no fastest mode".
 static constexpr uint32_t kNone = ~0u;
 
-double ModeFronts::neededBy(uint32_t type, uint32_t deviceClass, uint32_t mode) const {
+double ParetoFronts::neededBy(uint32_t type, uint32_t deviceClass, uint32_t mode) const {
   const BlockType &block = problem.types[type];
   return block.workingBytes + block.modes[deviceClass][mode].workingBytes;
 }
 
-ModeFronts::ModeFronts(const StageProblem &problem)
+ParetoFronts::ParetoFronts(const StageProblem &problem)
     : problem(problem), leastInFlight(*std::min_element(problem.inFlight.begin(), problem.inFlight.end())) {
   findLevels();
   for (Place place = 0; place < places(); ++place)
@@ -31,7 +31,7 @@ ModeFronts::ModeFronts(const StageProblem &problem)
   relaxed.resize(places());
 }
 
-void ModeFronts::findLevels() {
+void ParetoFronts::findLevels() {
   size_t classes = problem.classes.size();
   for (uint32_t type = 0; type < problem.types.size(); ++type)
     for (uint32_t device = 0; device < classes; ++device)
@@ -51,7 +51,7 @@ void ModeFronts::findLevels() {
     }
 }
 
-void ModeFronts::findFastest(Place place) {
+void ParetoFronts::findFastest(Place place) {
   /// Smallest difference between modes that counts, as a share of the time of all blocks in their slowest modes.
   constexpr double apart = 1e-9;
   uint32_t device = classOf(place);
@@ -78,7 +78,7 @@ void ModeFronts::findFastest(Place place) {
   }
 }
 
-uint32_t ModeFronts::runOf(const Counts &counts) {
+uint32_t ParetoFronts::runOf(const Counts &counts) {
   if (auto known = numbers.find(counts); known != numbers.end())
     return known->second;
   Run run{&counts, std::nullopt};
@@ -104,7 +104,7 @@ uint32_t ModeFronts::runOf(const Counts &counts) {
   return number;
 }
 
-const ModeFronts::Fastest &ModeFronts::fastestOf(uint32_t number, Place place) {
+const ParetoFronts::Fastest &ParetoFronts::fastestOf(uint32_t number, Place place) {
   if (auto found = fastestOfRuns.find(keyOf(number, place)); found != fastestOfRuns.end())
     return found->second;
   Fastest all;
@@ -121,13 +121,13 @@ const ModeFronts::Fastest &ModeFronts::fastestOf(uint32_t number, Place place) {
   return fastestOfRuns.emplace(keyOf(number, place), all).first->second;
 }
 
-bool ModeFronts::fitsFastest(uint32_t run, Place place, double bytes) {
+bool ParetoFronts::fitsFastest(uint32_t run, Place place, double bytes) {
   const Fastest &all = fastestOf(run, place);
   return all.exists && all.heldBytes <= bytes * (1 + kSame);
 }
 
 /// Upper bound on the bytes that this run, or one with more blocks, may use.
-double ModeFronts::mostBytes(uint32_t run, Place place) const {
+double ParetoFronts::mostBytes(uint32_t run, Place place) const {
   double memory = problem.classes[classOf(place)].memoryBytes;
   double free = memory - runs[run].stateBytes - levels[place % levels.size()];
   // Other sums of the same may differ in their last bits.
@@ -135,7 +135,7 @@ double ModeFronts::mostBytes(uint32_t run, Place place) const {
 }
 
 /// The points of a run with one block more, which is in one mode: by rising bytes.
-class ModeFronts::Extension {
+class ParetoFronts::Extension {
 public:
   Extension(const Front &before, const BlockMode &mode, uint32_t number)
       : begin(before.data()), at(begin), end(begin + before.size()), mode(mode), number(number) {}
@@ -161,7 +161,7 @@ private:
 
 /// The points of a run with one block more, of those within `most` bytes that no other beats. Most are beaten, and
 /// skipped without a look at their bytes.
-ModeFronts::Front ModeFronts::extend(const Front &before, uint32_t type, Place place, double most) {
+ParetoFronts::Front ParetoFronts::extend(const Front &before, uint32_t type, Place place, double most) {
   const std::vector<BlockMode> &modes = problem.types[type].modes[classOf(place)];
   std::vector<Extension> extensions;
   extensions.reserve(modes.size());
@@ -189,7 +189,7 @@ ModeFronts::Front ModeFronts::extend(const Front &before, uint32_t type, Place p
   }
 }
 
-const ModeFronts::Front &ModeFronts::frontOf(uint32_t number, Place place) {
+const ParetoFronts::Front &ParetoFronts::frontOf(uint32_t number, Place place) {
   if (auto found = fronts.find(keyOf(number, place)); found != fronts.end())
     return found->second;
   const Run &run = runs[number];
@@ -198,14 +198,14 @@ const ModeFronts::Front &ModeFronts::frontOf(uint32_t number, Place place) {
   return fronts.emplace(keyOf(number, place), std::move(front)).first->second;
 }
 
-const ModeFronts::Point *ModeFronts::pointWithin(uint32_t run, Place place, double bytes) {
+const ParetoFronts::Point *ParetoFronts::pointWithin(uint32_t run, Place place, double bytes) {
   const Front &front = frontOf(run, place);
   auto past = std::partition_point(front.begin(), front.end(),
                                    [&](const Point &point) { return point.heldBytes <= bytes * (1 + kSame); });
   return past == front.begin() ? nullptr : &*(past - 1);
 }
 
-double ModeFronts::leastWithin(uint32_t run, Place place, double bytes) {
+double ParetoFronts::leastWithin(uint32_t run, Place place, double bytes) {
   std::optional<RelaxedModes> &modes = relaxed[place];
   if (!modes) {
     modes.emplace();
@@ -233,7 +233,7 @@ double ModeFronts::leastWithin(uint32_t run, Place place, double bytes) {
 
 /// Modes that need more at work leave less for what is held: each level is tried, unless a bound says that it is no
 /// better than another, until one is as fast as any. Of levels that are as fast the first counts.
-ModeFronts::Best ModeFronts::best(uint32_t run, uint32_t deviceClass, Room room) {
+ParetoFronts::Best ParetoFronts::best(uint32_t run, uint32_t deviceClass, Room room) {
   struct Try {
     size_t level;
     Place place;
@@ -277,7 +277,7 @@ ModeFronts::Best ModeFronts::best(uint32_t run, uint32_t deviceClass, Room room)
   return best;
 }
 
-std::vector<std::vector<uint32_t>> ModeFronts::modesWithin(uint32_t run, uint32_t deviceClass, Room room) {
+std::vector<std::vector<uint32_t>> ParetoFronts::modesWithin(uint32_t run, uint32_t deviceClass, Room room) {
   std::vector<std::vector<uint32_t>> modes(problem.types.size());
   size_t level = best(run, deviceClass, room).level;
   Place place = placeOf(deviceClass, level);
