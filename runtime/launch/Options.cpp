@@ -191,10 +191,9 @@ void checkGeneration(const CLI::App &app, Options &options, const std::string &p
         failWith(Status::Usage, option, " needs --generate=N");
     return;
   }
-  for (const char *option :
-       {"--data", "--tokens", "--eval-data", "--eval-tokens", "--eval-fraction", "--eval-only", "--eos", "--bos",
-        "--documents", "--eval-every", "--steps", "--epochs", "--metrics", "--save", "--save-best", "--profile",
-        "--profile-steps"})
+  for (const char *option : {"--data", "--tokens", "--eval-data", "--eval-tokens", "--eval-fraction", "--eval-only",
+                             "--eos", "--bos", "--documents", "--eval-every", "--steps", "--epochs", "--metrics",
+                             "--save", "--save-best", "--profile", "--profile-steps"})
     if (app.count(option))
       failWith(Status::Usage, "--generate only writes tokens: leave ", option, " out");
   if (prompt.empty())

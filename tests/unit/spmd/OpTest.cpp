@@ -178,7 +178,8 @@ struct OpTest : testing::Test {
     }
     SmallVector<Value> results;
     if (auto constant = dyn_cast<graph::ConstantOp>(op))
-      results.push_back(emitConstant(builder, constant.getLoc(), constant.getValue(), cast<RankedTensorType>(types[0])));
+      results.push_back(
+          emitConstant(builder, constant.getLoc(), constant.getValue(), cast<RankedTensorType>(types[0])));
     else
       results = emitLocalOp(builder, op, map, placement, inputs, types);
     YieldOp::create(builder, op->getLoc(), ValueRange());
