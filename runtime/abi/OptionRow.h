@@ -93,7 +93,7 @@ struct FixedGroup {
 };
 inline constexpr FixedGroup kFixedGroups[] = {
     {"The model", "the loss, what trains, sizes of inputs with the batch, attention within documents"},
-    {"Training", "optimizer, clipping, weight decay, precision"},
+    {"Training", "optimizer, groups, averages, clipping, precision"},
     {"The plan", "ranks, mesh, ZeRO, micro-batches, recomputation"},
     {"Machine", "the processor or GPUs that kernels are for"},
 };

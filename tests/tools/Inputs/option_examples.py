@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every option that a table names is known to its tool, with its example: option_examples.py PROGRAM.
 
+The program must hold averages of weights (--ema).
+
 dtcc gets a model that does not exist, so that it ends behind its command line, with status 1 and not 2. The program is only asked
 for its --info.
 """
@@ -16,7 +18,9 @@ WITH = {"loss-scale": ["--precision=fp16"], "rank": ["--ranks=4", "--rendezvous=
         "generate": ["--prompt-tokens=1"], "prompt-tokens": ["--generate=1"],
         "temperature": ["--generate=1", "--prompt-tokens=1"], "stop-token": ["--generate=1", "--prompt-tokens=1"],
         "top-k": ["--generate=1", "--prompt-tokens=1", "--temperature=1"], "resume-anyway": ["--checkpoint=c"],
-        "save-type": ["--save=a"], "shard-size": ["--save=a/"]}
+        "save-type": ["--save=a"], "save-trained": ["--save=a"],
+        "documents": ["--eos=1"], "min-lr": ["--lr-schedule=cosine"], "decay-steps": ["--lr-schedule=cosine"],
+        "eval-average": ["--eval-tokens=a.npy"], "shard-size": ["--save=a/"]}
 # Read before anything else, or not of programs for processors.
 NOT = {"help", "version", "config", "cuda-graph", "attention", "tune", "profile", "profile-steps"}
 
