@@ -66,14 +66,16 @@ def ChunkClassifier : Pass<"exec-chunk-classifier"> {
 }
 
 def NarrowLosses : Pass<"exec-narrow-losses"> {
-  let summary = "store gradients of logits in the 16-bit type that products read";
+  let summary = "store what a cross entropy computes in the types that its readers need";
   let description = [{
     Input: an `spmd.program` in which the gradient of a cross entropy has a `graph.cast` to a 16-bit float as its only
-    reader. Output: the same program with the cast folded into the type of the gradient.
+    reader, or rows of logarithms that only gradients read. Output: the same program with the cast folded into the type of
+    the gradient, and these logarithms in f64.
 
     Gradients of logits are the largest values of a step, and the pass saves one pass over them.
 
-    Guarantees: the loss and its statistics stay f32. The gradient is computed in f32 and rounded once, as before.
+    Guarantees: the loss stays f32. The logarithm of each row's sum is stored in f64 where only gradients read it: in f32 its
+    rounding would be the largest error of the gradient. The gradient is computed in f32 and rounded once, as before.
 
     Example (tests/passes/exec/narrow-losses.mlir): a gradient that two products read in bf16.
   }];
