@@ -143,6 +143,7 @@ def main():
             if reason:
                 used.update(begin for begin in NOT_HERE if text.startswith(begin))
                 continue
+            used.update(pattern for pattern, _ in SMALLER if re.search(pattern, text))
             needs_llama = kind == "shell" and re.search(r"[Ll]lama\b", text) and "transformer=" not in text or "dtcc_export FOLDER" in text
             needs_torch = kind == "python" or re.search(r"dtcc_export|torchrun", text)
             lacks = "transformers" if needs_llama and not has_transformers else "PyTorch" if needs_torch and not has_torch \
@@ -151,9 +152,7 @@ def main():
                 print(f"left out, without {lacks}: {page}: {text.splitlines()[0]}")
                 continue
             for pattern, smaller in SMALLER:
-                if re.search(pattern, text):
-                    used.add(pattern)
-                    text = re.sub(pattern, smaller, text)
+                text = re.sub(pattern, smaller, text)
             words = [torch_python, "-c", PREPARED + ("import dtcc\n" if "dtcc." in text else "") + re.sub(
                 r"(?<=steps=)\d+", "3", text)] if kind == "python" else ["bash", "-c", text]
             done = run(words)
