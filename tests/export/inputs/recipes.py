@@ -106,7 +106,8 @@ def lamb(module):
 
 
 def lamb_always(module):
-    return Lamb(module.parameters(), lr=2e-2, weight_decay=0.0, always_adapt=True)
+    # Keys' biases have no gradient but roundings, which a larger eps keeps small.
+    return Lamb(module.parameters(), lr=2e-2, weight_decay=0.0, always_adapt=True, eps=1e-5)
 
 
 def adamw(module):
@@ -127,7 +128,7 @@ RECIPES = {
     "muon-rms": (lambda module: muon(module, adjust_lr_fn="match_rms_adamw", nesterov=False),
                  [f"--optimizer={MUON},match_rms=1,nesterov=0", "--group=*w[tp]e*:muon=0"], 0, 1e-3, 1e-1),
     "lamb": (lamb, ["--optimizer=lamb:lr=2e-2,weight_decay=0.1", "--no-decay=*bias", "--no-decay=*ln_*"], 0, 1e-6, 2e-5),
-    "lamb-always": (lamb_always, ["--optimizer=lamb:lr=2e-2,weight_decay=0,always_adapt=1"], 0, 1e-6, 2e-5),
+    "lamb-always": (lamb_always, ["--optimizer=lamb:lr=2e-2,eps=1e-5,weight_decay=0,always_adapt=1"], 0, 1e-6, 2e-5),
 }
 
 
