@@ -80,8 +80,9 @@ def main():
         subprocess.run([root / "model", data, f"--ranks={RANKS}", f"--steps={last}", f"--metrics={root}/alone"], check=True,
                        stdout=subprocess.DEVNULL)
         want = [row["loss"] for row in rows_of(root / "alone") if "loss" in row]
+        # Plans round sums in other orders: runs of 2 and of 4 ranks without a fault are 7e-6 apart until step 300, and then 3e-3.
         far = [(row["step"], row["loss"], loss) for row, loss in zip(rows, want)
-               if not math.isclose(row["loss"], loss, rel_tol=1e-3)]
+               if not math.isclose(row["loss"], loss, rel_tol=1e-4 if row["step"] <= 300 else 2e-2)]
         check(len(want) == last and not far, "the losses are those of all ranks from start to end", far[:5])
         resumed = re.findall(r"resumed from step \d+", job.said())
         check(len(resumed) == 2, "they go on from checkpoints, with fewer ranks and with more", job.said())
