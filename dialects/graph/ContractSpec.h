@@ -14,6 +14,7 @@
 #define DTCC_DIALECTS_GRAPH_CONTRACTSPEC_H
 
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
 
@@ -27,6 +28,8 @@ struct ContractSpec {
   std::string str() const;
   /// Every letter once, those of the result first: the order of the factor map.
   std::string letters() const;
+  /// The factor of each letter of `term`.
+  llvm::SmallVector<int64_t> factorsOf(llvm::StringRef term) const;
 };
 
 /// Verifies that `text` is a contraction of two operands of one element type to a result of that or a wider one.

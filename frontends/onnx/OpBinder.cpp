@@ -24,6 +24,12 @@ unsigned OpBinder::numInputs() const { return node.input_size(); }
 bool OpBinder::has(unsigned i) const { return int(i) < node.input_size() && !node.input(i).empty(); }
 
 Tensor OpBinder::input(unsigned i) { return has(i) ? importer.operand(node, i) : nullptr; }
+SmallVector<Tensor> OpBinder::inputs() {
+  SmallVector<Tensor> all;
+  for (unsigned i = 0; i < numInputs(); ++i)
+    all.push_back(input(i));
+  return all;
+}
 
 bool OpBinder::wants(unsigned i) const {
   return int(i) < node.output_size() && !node.output(i).empty() && importer.isUsed(node.output(i));

@@ -49,6 +49,7 @@ public:
   unsigned numInputs() const;
   bool has(unsigned i) const;
   Tensor input(unsigned i);
+  llvm::SmallVector<Tensor> inputs();
   /// Whether somebody may use output i.
   bool wants(unsigned i) const;
 

@@ -13,7 +13,11 @@
 #ifndef DTCC_RUNTIME_ABI_OPTIONROW_H
 #define DTCC_RUNTIME_ABI_OPTIONROW_H
 
+#include "runtime/abi/WrappedText.h"
+
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +41,12 @@ inline std::string optionText(const OptionRow &row) {
   return (isLetter ? "-" : "--") + row.name + (row.value.empty() ? "" : (isLetter ? " " : "=") + row.value);
 }
 
+/// The words of a text, which single spaces separate.
+inline std::vector<std::string> wordsOf(const std::string &text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
 /// A block for each group: its title, and a line for each option. Long lines go on below their help.
 inline std::string optionHelp(const std::vector<OptionRow> &rows) {
   constexpr size_t kColumn = 32, kWidth = 100;
@@ -49,19 +59,7 @@ inline std::string optionHelp(const std::vector<OptionRow> &rows) {
     line.append(line.size() < kColumn ? kColumn - line.size() : 1, ' ');
     std::string words = row.help + (row.repeats ? " (repeatable)" : "") +
                         (row.initial.empty() ? "" : " (default: " + row.initial + ")");
-    size_t begin = line.size();
-    for (size_t at = 0; at < words.size();) {
-      size_t end = words.find(' ', at);
-      std::string word = words.substr(at, end - at);
-      at = end == std::string::npos ? words.size() : end + 1;
-      if (line.size() > begin && line.size() + 1 + word.size() > kWidth) {
-        text += line + "\n";
-        line.assign(kColumn, ' ');
-        begin = kColumn;
-      }
-      line += (line.size() > begin ? " " : "") + word;
-    }
-    text += line + "\n";
+    text += wrappedText(line, wordsOf(words), " ", kColumn, kWidth);
   }
   return text;
 }
@@ -86,8 +84,8 @@ inline std::vector<OptionGroup> optionGroups(const std::vector<OptionRow> &rows)
   return groups;
 }
 
-/// What dtcc fixes in a program, by the groups of its options: the left half of the table "fixed when compiled, chosen
-/// when run". A group of the same title on both sides is one row.
+/// A group of the options by which dtcc fixes something in a program: the left half of the table "fixed when compiled,
+/// chosen when run". Groups of one title on both sides are one row.
 struct FixedGroup {
   std::string_view title, what;
 };

@@ -10,6 +10,7 @@
 #include "runtime/abi/Checksum.h"
 #include "runtime/abi/Collectives.h"
 #include "runtime/abi/GpuWorkspace.h"
+#include "runtime/abi/SectionRows.h"
 #include "runtime/collective/RowExchange.h"
 #include "runtime/core/Error.h"
 
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -479,21 +481,9 @@ void checkHeader(const dtcc_image_header &header) {
   if (header.tables_checksum != dtcc_tables_checksum(&header))
     fail("damaged program: the tables' checksum must be ", dtcc_tables_checksum(&header),
          ", got: ", header.tables_checksum);
-  struct Row {
-    const char *name;
-    const dtcc_section &where;
-    uint64_t width;
-  };
-  const Row rows[] = {
-#define DTCC_SECTION(name, type) {#name, header.name, sizeof(type)},
-#include "runtime/abi/Sections.def"
-  };
-  for (const Row &row : rows) {
-    if (row.where.offset % 8 != 0 || row.where.offset > header.image_bytes ||
-        row.where.count > (header.image_bytes - row.where.offset) / row.width)
-      fail("damaged program: section of ", row.name, " must lie inside the image of ", header.image_bytes,
-           " bytes, got: offset ", row.where.offset, ", count ", row.where.count);
-  }
+  if (std::optional<SectionRow> row = misplacedSection(header))
+    fail("damaged program: section of ", row->name, " must lie inside the image of ", header.image_bytes,
+         " bytes, got: offset ", row->where.offset, ", count ", row->where.count);
   const char *strings = reinterpret_cast<const char *>(&header) + header.strings.offset;
   if (header.strings.count != 0 && strings[header.strings.count - 1] != 0)
     fail("damaged program: the strings must end with 0, got: ", int(strings[header.strings.count - 1]));

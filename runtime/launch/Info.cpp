@@ -8,6 +8,7 @@
 #include "runtime/launch/Info.h"
 
 #include "runtime/abi/UpdateGroups.h"
+#include "runtime/abi/WrappedText.h"
 #include "runtime/core/AmountText.h"
 #include "runtime/launch/Executor.h"
 #include "runtime/launch/GpuOverhead.h"
@@ -107,16 +108,7 @@ static std::string decisionsText(const std::vector<OptionGroup> &chosen) {
     line += fixed;
     if (!names.empty())
       line.resize(std::max(kChosen, line.size() + 2), ' ');
-    size_t begin = line.size();
-    for (const std::string &name : names) {
-      if (line.size() > begin && line.size() + 2 + name.size() > kWidth) {
-        text += line + ",\n";
-        line.assign(kChosen, ' ');
-        begin = kChosen;
-      }
-      line += (line.size() > begin ? ", " : "") + name;
-    }
-    text += line + "\n";
+    text += wrappedText(line, names, ", ", kChosen, kWidth);
   };
   for (const FixedGroup &fixed : kFixedGroups) {
     auto same =

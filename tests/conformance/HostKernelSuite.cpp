@@ -21,14 +21,6 @@ using namespace dtcc::rt::test;
 
 namespace {
 
-using Floats = std::vector<float>;
-
-void expectClose(const Floats &got, const Floats &want) {
-  ASSERT_EQ(got.size(), want.size());
-  for (size_t i = 0; i < got.size(); ++i)
-    EXPECT_NEAR(got[i], want[i], 1e-6f) << "element " << i;
-}
-
 TEST(HostKernelSuite, TensorSquaresAreThoseOfTheShare) {
   OneCommand c(DTCC_LIB_TENSOR_SQUARES, 2);
   c.floats({4}, {1, 2, 3, 4});
@@ -42,7 +34,7 @@ TEST(HostKernelSuite, TensorSquaresAreThoseOfTheShare) {
   c.attribute(int64_t{0});
   c.attribute(int64_t{0});
   c.run(1, 0);
-  expectClose(c.content(squares), {0, 0, 1, 1, 29, 9});
+  expectNear(c.content(squares), {0, 0, 1, 1, 29, 9});
 }
 
 TEST(HostKernelSuite, ApplyDirectionMultipliesByTheTrustRatio) {
@@ -68,7 +60,7 @@ TEST(HostKernelSuite, ApplyDirectionMultipliesByTheTrustRatio) {
       for (int64_t value : {int64_t{0}, int64_t{-1}, each.trusts, each.alwaysAdapt, each.clips})
         c.attribute(value);
       c.run();
-      expectClose(c.content(p), std::isnan(scale) ? Floats{1, 2, 3, 4} : each.want);
+      expectNear(c.content(p), std::isnan(scale) ? Floats{1, 2, 3, 4} : each.want);
     }
 }
 
@@ -80,7 +72,7 @@ TEST(HostKernelSuite, AveragesBeginWithTheParameters) {
     size_t average = c.floats({2}, {5, 10});
     c.attribute(0.75);
     c.run();
-    expectClose(c.content(average), step == 1 ? Floats{1, 2} : Floats{4, 8});
+    expectNear(c.content(average), step == 1 ? Floats{1, 2} : Floats{4, 8});
   }
 }
 
@@ -88,8 +80,8 @@ TEST(HostKernelSuite, ExchangeTakesItselfBack) {
   OneCommand c(DTCC_LIB_EXCHANGE);
   size_t p = c.floats({2}, {1, 2}), average = c.floats({2}, {5, 10});
   c.run();
-  expectClose(c.content(p), {5, 10});
-  expectClose(c.content(average), {1, 2});
+  expectNear(c.content(p), {5, 10});
+  expectNear(c.content(average), {1, 2});
 }
 
 } // namespace

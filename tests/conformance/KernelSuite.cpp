@@ -23,14 +23,6 @@ using namespace dtcc::rt::test;
 
 namespace {
 
-using Floats = std::vector<float>;
-
-void expectNear(const Floats &got, const Floats &want, float tolerance = 1e-6f) {
-  ASSERT_EQ(got.size(), want.size());
-  for (size_t i = 0; i < got.size(); ++i)
-    EXPECT_NEAR(got[i], want[i], tolerance) << "element " << i;
-}
-
 TEST(KernelSuite, MatmulAddsBiasAndAccumulates) {
   for (int64_t workspace : {0, 64})
     for (int64_t mode : {0, 1, 2})

@@ -20,6 +20,8 @@
 #include "runtime/image/StridedCopy.h"
 #include "runtime/kernels/ops/LibraryOp.h"
 
+#include <gtest/gtest.h>
+
 #include <bit>
 #include <cstring>
 #include <span>
@@ -27,6 +29,15 @@
 #include <vector>
 
 namespace dtcc::rt::test {
+
+using Floats = std::vector<float>;
+
+/// Compares cell by cell.
+inline void expectNear(const Floats &got, const Floats &want, float tolerance = 1e-6f) {
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < got.size(); ++i)
+    EXPECT_NEAR(got[i], want[i], tolerance) << "element " << i;
+}
 
 /// Device on which commands run; null is the processor.
 class CommandRunner {

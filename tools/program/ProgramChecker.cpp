@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/Checksum.h"
+#include "runtime/abi/SectionRows.h"
 #include "tools/program/ProgramFile.h"
 
 using namespace dtcc;
@@ -35,21 +36,10 @@ llvm::Error dtcc::checkHeader(const dtcc_image_header &header, uint64_t bytes) {
   if (header.tables_checksum != dtcc_tables_checksum(&header))
     return damaged("the tables' checksum must be " + llvm::Twine(dtcc_tables_checksum(&header)) +
                    ", got: " + llvm::Twine(header.tables_checksum));
-  struct Row {
-    const char *name;
-    const dtcc_section &where;
-    uint64_t width;
-  };
-  const Row rows[] = {
-#define DTCC_SECTION(name, type) {#name, header.name, sizeof(type)},
-#include "runtime/abi/Sections.def"
-  };
-  for (const Row &row : rows)
-    if (row.where.offset % 8 != 0 || row.where.offset > header.image_bytes ||
-        row.where.count > (header.image_bytes - row.where.offset) / row.width)
-      return damaged("the section of " + llvm::Twine(row.name) + " must lie inside the image of " +
-                     llvm::Twine(header.image_bytes) + " bytes, got: " + llvm::Twine(row.where.count) + " rows at " +
-                     llvm::Twine(row.where.offset));
+  if (std::optional<SectionRow> row = misplacedSection(header))
+    return damaged("the section of " + llvm::Twine(row->name) + " must lie inside the image of " +
+                   llvm::Twine(header.image_bytes) + " bytes, got: " + llvm::Twine(row->where.count) + " rows at " +
+                   llvm::Twine(row->where.offset));
   const char *strings = reinterpret_cast<const char *>(&header) + header.strings.offset;
   if (header.strings.count == 0 || strings[header.strings.count - 1] != 0)
     return damaged("the strings must end with 0");

@@ -29,6 +29,13 @@ std::string ContractSpec::letters() const {
       all += letter;
   return all;
 }
+SmallVector<int64_t> ContractSpec::factorsOf(StringRef term) const {
+  std::string all = letters();
+  SmallVector<int64_t> factors;
+  for (char letter : term)
+    factors.push_back(static_cast<int64_t>(all.find(letter)));
+  return factors;
+}
 
 FactorMap ContractOp::getFactorMap() {
   ContractSpec spec = ContractSpec::parse(getSpec());
@@ -36,21 +43,14 @@ FactorMap ContractOp::getFactorMap() {
   map.linear = {{0}, {1}};
   if (getLhs() == getRhs())
     map.linear.clear();
-  std::string letters = spec.letters();
-  for (char letter : letters) {
+  for (char letter : spec.letters()) {
     size_t inLhs = spec.lhs.find(letter), inRhs = spec.rhs.find(letter);
     int64_t factor = map.add(inLhs != std::string::npos ? shapeOf(getLhs())[inLhs] : shapeOf(getRhs())[inRhs]);
     if (spec.result.find(letter) == std::string::npos)
       setFactorKind(map, factor, FactorKind::Reduce, PaddingNeed::Neutral);
   }
-  auto factorsOf = [&](const std::string &term) {
-    Dims dims;
-    for (char letter : term)
-      dims.push_back(letters.find(letter));
-    return dims;
-  };
-  map.operands = {factorsOf(spec.lhs), factorsOf(spec.rhs)};
-  map.results = {factorsOf(spec.result)};
+  map.operands = {spec.factorsOf(spec.lhs), spec.factorsOf(spec.rhs)};
+  map.results = {spec.factorsOf(spec.result)};
   return map;
 }
 double ContractOp::getFlops(ArrayRef<int64_t> sizes) { return 2 * product(sizes); }

@@ -56,7 +56,6 @@ FactorMap GroupedContractOp::getFactorMap() {
   map.linear = {{0}, {1}};
   if (getLhs() == getRhs())
     map.linear.clear();
-  std::string letters = spec.terms.letters();
   auto sizeOf = [&](char letter) {
     for (auto [term, value] : {std::pair(spec.terms.lhs, getLhs()), std::pair(spec.terms.rhs, getRhs())})
       if (size_t at = term.find(letter); at != std::string::npos)
@@ -65,7 +64,7 @@ FactorMap GroupedContractOp::getFactorMap() {
       return shapeOf(getIds())[at];
     return shapeOf(getY())[spec.terms.result.find(letter)];
   };
-  for (char letter : letters) {
+  for (char letter : spec.terms.letters()) {
     int64_t factor = map.add(sizeOf(letter));
     if (letter == spec.group) {
       setFactorKind(map, factor, FactorKind::Index, PaddingNeed::Skipped);
@@ -74,14 +73,9 @@ FactorMap GroupedContractOp::getFactorMap() {
       setFactorKind(map, factor, FactorKind::Reduce, PaddingNeed::Neutral);
     }
   }
-  auto factorsOf = [&](const std::string &term) {
-    Dims dims;
-    for (char letter : term)
-      dims.push_back(letters.find(letter));
-    return dims;
-  };
-  map.operands = {factorsOf(spec.terms.lhs), factorsOf(spec.terms.rhs), factorsOf(spec.rows)};
-  map.results = {factorsOf(spec.terms.result)};
+  map.operands = {spec.terms.factorsOf(spec.terms.lhs), spec.terms.factorsOf(spec.terms.rhs),
+                  spec.terms.factorsOf(spec.rows)};
+  map.results = {spec.terms.factorsOf(spec.terms.result)};
   return map;
 }
 double GroupedContractOp::getFlops(ArrayRef<int64_t> sizes) {

@@ -82,9 +82,7 @@ static LogicalResult bitmaskDropoutRule(OpBinder &node) {
 /// Concat, whose second result is the length of each operand.
 static LogicalResult concatTrainingRule(OpBinder &node) {
   Emitter &emit = node.emit();
-  SmallVector<Tensor> xs;
-  for (unsigned i = 0; i < node.numInputs(); ++i)
-    xs.push_back(node.input(i));
+  SmallVector<Tensor> xs = node.inputs();
   FailureOr<int64_t> axis = node.axis(node.integer("axis", 0), rankOf(xs[0]));
   if (failed(axis))
     return failure();

@@ -181,9 +181,7 @@ static LogicalResult tileRule(OpBinder &node) {
 }
 
 static LogicalResult concatRule(OpBinder &node) {
-  SmallVector<Tensor> xs;
-  for (unsigned i = 0; i < node.numInputs(); ++i)
-    xs.push_back(node.input(i));
+  SmallVector<Tensor> xs = node.inputs();
   FailureOr<int64_t> axis = node.axis(node.integer("axis", 0), rankOf(xs[0]));
   if (failed(axis))
     return failure();

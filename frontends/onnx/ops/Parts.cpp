@@ -53,9 +53,7 @@ static std::shared_ptr<const DataPart> partOfResults(OpBinder &node, ArrayRef<Te
 }
 
 LogicalResult dtcc::onnx::importOfParts(OpBinder &node, const RuleEntry &entry) {
-  SmallVector<Tensor> xs;
-  for (unsigned i = 0; i < node.numInputs(); ++i)
-    xs.push_back(node.input(i));
+  SmallVector<Tensor> xs = node.inputs();
   if (node.proto().op_type() == "Concat" && xs.front()->part) {
     const DataCut &whole = *xs.front()->part->cut;
     bool inOrder = xs.size() == whole.ends.size();
