@@ -18,7 +18,7 @@ namespace dtcc {
 /// Suffix of the file beside a program that starts from the model's own values.
 inline constexpr llvm::StringLiteral kWeightsSuffix = ".weights";
 
-/// What a program is linked of, as parts of its OutputFiles.
+/// The files that a program is linked from, as parts of its OutputFiles.
 struct ProgramParts {
   std::vector<std::string> objects; /* one for each number of ranks */
   bool hasWeights = false;          /* the part "weights", which all of them read */

@@ -101,7 +101,7 @@ static const std::vector<OptimizerKind> &optimizerKinds() {
   return kinds;
 }
 
-/// What must hold of settings besides that none is negative.
+/// Refuses settings that contradict each other or lie beyond their range; the parser refused negative ones.
 static LogicalResult checkSettings(StringRef kind, const llvm::StringMap<double> &values) {
   for (StringRef beta : {"beta1", "beta2", "momentum", "adamw_beta1", "adamw_beta2"})
     if (values.lookup(beta) >= 1)

@@ -51,7 +51,7 @@ Value DocumentPositions::repeated(Value value) {
   return build.broadcast(value, withSamples(value, positions()), range(1, rankOf(value) + 1));
 }
 
-/// What `iota` counts, at the positions in documents.
+/// The numbers of `iota`, counted from the start of each document instead of the window's.
 Value DocumentPositions::counted(IotaOp iota, RankedTensorType type, ArrayRef<int64_t> dims) {
   OpBuilder builder(iota.getContext());
   Build build = buildBehind(builder, iota.getResult());

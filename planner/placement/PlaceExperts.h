@@ -42,7 +42,7 @@ mlir::FailureOr<double> placeExperts(mlir::func::FuncOp step, plan::Plan &plan, 
 
 /// The expert layers of a step.
 llvm::SmallVector<mlir::Operation *> expertLayers(mlir::func::FuncOp step);
-/// What placeExperts returns, for a plan that stays as it is: searches price many and write few.
+/// The seconds that placeExperts would return, while the plan stays as it is: searches price many and write few.
 mlir::FailureOr<double> secondsOfExperts(mlir::func::FuncOp step, llvm::ArrayRef<mlir::Operation *> layers,
                                          const plan::Plan &plan, const cost::Machine &machine, ExpertExchange exchange);
 

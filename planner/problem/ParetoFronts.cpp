@@ -264,7 +264,7 @@ ParetoFronts::Best ParetoFronts::best(uint32_t run, uint32_t deviceClass, Room r
       std::min_element(tries.begin(), tries.end(), [](const Try &a, const Try &b) { return a.bound < b.bound; });
   if (promising == tries.end() || promising->bound == kNever)
     return best;
-  // What the most promising level reaches leaves most of the others out.
+  // The seconds of the most promising level leave most of the others out.
   double least = secondsOf(*promising);
   for (const Try &each : tries) {
     if (each.bound > least * (1 + RelaxedModes::kSlack) || each.bound >= best.seconds * (1 - kSame))

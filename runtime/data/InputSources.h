@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What --data, --tokens and the options of documents say together about the inputs of a program. Each input has one
-// source: an array of its own, windows of the token files, or numbers that are computed from the tokens.
+// The sources of a program's inputs, which --data, --tokens and the options of documents name together. Each input has
+// one source: an array of its own, windows of the token files, or numbers that are computed from the tokens.
 //
 //===----------------------------------------------------------------------===//
 

@@ -93,7 +93,7 @@ void crossEntropyGrad(ThreadTeam &team, const VectorKernels &kernels, const Clas
       float *grad = type == DTCC_F32 ? static_cast<float *>(dlogits) + i * gradStride : wide.data();
       int64_t label = labels[i], written = ignored.ignores(label) ? 0 : valid;
       if (written > 0) {
-        // What f32 drops of the logarithm is a factor of the whole row.
+        // The bits of the logarithm that f32 drops would be a factor of the whole row.
         const double log = lse.get(i);
         const auto shift = static_cast<float>(log), factor = static_cast<float>(std::exp(shift - log));
         kernels.shiftedExponential(logits + i * rowStride, written, shift, grad);

@@ -389,7 +389,7 @@ int runProgram(const Worlds &worlds, const Image &image, std::span<const dtcc_ke
     launch.process = options.rank;
   }
   try {
-    // Of one plan --info tells whatever the launch is.
+    // A program of one plan answers --info whatever the launch is.
     if (!options.info || worlds.all().size() > 1)
       worlds.check(launch, options.ranks);
     if (options.info) {

@@ -209,7 +209,8 @@ private:
     return {status, ending, trace->json(image, rank.abi.rank, shared.origin)};
   }
 
-  /// What the arithmetic of this rank is compared with: a GPU's data sheet, or a large product on the rank's threads.
+  /// The peak rate of this rank's arithmetic: a GPU's by its data sheet, else that of a large product on the rank's
+  /// threads.
   ProductPeak peak() {
     if (image.isForGpus())
       return {image.header().peak_flops / static_cast<double>(image.mesh().ranks()), "by the data sheet of the GPU"};

@@ -105,7 +105,7 @@ def link_cut_for_a_moment(run):
 
 
 def link_cut_one_way(run):
-    """What a host sends goes astray, and what it gets arrives."""
+    """Cuts a host's link one way: its messages are lost, those to it arrive."""
     host = 1 + run.draw.randrange(2)
     neighbour = ["ip", "netns", "exec", f"host{host}", "ip", "neigh"]
     at = [f"10.99.0.{3 - host}", "dev", "eth0"]
@@ -225,7 +225,7 @@ def different_program(run):
 
 
 def clock_jumps(run):
-    """By a day, forwards or back."""
+    """Moves the clock by a day, forwards or back."""
     (run.root / "jump").write_text(str(run.draw.choice((-86400, 86400))))
     return None
 

@@ -8,7 +8,7 @@ import pathlib, subprocess, sys, tempfile
 from jobs import HOSTS, build, check, ended, losses, model
 from launchers import by_hand, start
 
-# By ranks: options of the plan. The batch of 24 divides by all.
+# Options of plans, by the number of ranks; the batch of 24 divides by each.
 PLANS = {3: ["--mesh=dp=3 --zero=1", "--mesh=pp=3 --microbatches=4 --schedule=1f1b"],
          4: ["--mesh=dp=4 --zero=3", "--mesh=tp=4", "--mesh=dp=2,tp=2 --zero=2", "--mesh=pp=4 --microbatches=4"],
          6: ["--mesh=dp=6 --zero=1", "--mesh=pp=3,dp=2 --microbatches=4 --zero=1", "--mesh=dp=3,tp=2"],

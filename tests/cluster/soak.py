@@ -19,7 +19,7 @@ data = f"--data={source / 'tests/e2e/Inputs/mlp/data'}"
 
 
 def numbers(process):
-    """What a process holds: resident memory in KiB, descriptors, threads."""
+    """Returns resident memory in KiB, descriptors and threads of a process."""
     status = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{process}/status").read_text().splitlines())
     return {"memory": int(status["VmRSS"].split()[0]), "descriptors": len(os.listdir(f"/proc/{process}/fd")),
             "threads": int(status["Threads"])}

@@ -19,8 +19,8 @@ namespace dtcc {
 /// "model.onnx: error: NODE: ..." for a node or initializer of an ONNX file.
 void printDiagnostics(mlir::MLIRContext &context);
 
-/// The same, but warnings and notes in `told` are left out, and the others are added to it: one model may be read in
-/// several contexts. `told` outlives the context.
+/// Prints as above, but leaves out warnings and notes that are in `told`, and adds the others to it: one model may be
+/// read in several contexts. `told` outlives the context.
 void printDiagnostics(mlir::MLIRContext &context, std::set<std::string> &told);
 
 } // namespace dtcc

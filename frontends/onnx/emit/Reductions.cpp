@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::onnx;
 
-/// What a reduction makes of no cells: the value that changes nothing when it is combined.
+/// The neutral element of a reduction, which is its result where there are no cells.
 static Tensor neutral(Emitter &emit, Reduction kind, RankedTensorType type) {
   Type element = type.getElementType();
   if (kind == Reduction::Sum)

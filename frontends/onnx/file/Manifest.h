@@ -27,7 +27,7 @@ class Model;
 
 struct ManifestEntry {
   bool trainable = true, decay = true;
-  /// Of the parameter group: the factor of the learning rate and the weight decay, where the group has its own.
+  /// The learning rate's factor and the weight decay of the parameter's group, where the group has its own.
   std::optional<double> lrScale, weightDecay;
   /// The row of an embedding that receives no gradient, or -1.
   int64_t paddingIndex = -1;

@@ -107,7 +107,7 @@ std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) {
 
 const std::optional<ReshardPlan> &ReshardPlanner::plan(const Layout &from, const Layout &to,
                                                        const std::vector<int64_t> &shape, int64_t elementBytes) {
-  auto at = known.find(Question{from, to, shape, elementBytes});
+  auto at = known.find(KeyReference{from, to, shape, elementBytes});
   if (at == known.end()) {
     at = known.try_emplace(Key{from, to, shape, elementBytes}).first;
     at->second = search(at->first);

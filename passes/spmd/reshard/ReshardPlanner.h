@@ -54,8 +54,8 @@ private:
     std::vector<int64_t> shape;
     int64_t elementBytes;
   };
-  /// The same, to look up without a copy.
-  struct Question {
+  /// A key that refers to its parts, so that a lookup copies nothing.
+  struct KeyReference {
     const Layout &from, &to;
     const std::vector<int64_t> &shape;
     int64_t elementBytes;

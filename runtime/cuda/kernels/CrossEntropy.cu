@@ -190,7 +190,7 @@ template <typename T> static DTCC_DEVICE void gradient(const CrossEntropyGrad &p
     T *grad = static_cast<T *>(p.dlogits) + i * p.gradStride;
     const int64_t label = p.shape.labels[i], column = columnOf(p.shape, label);
     const int64_t valid = ignores(p.shape, label) ? 0 : p.shape.valid;
-    // What f32 drops of the logarithm is a factor of the whole row.
+    // The bits of the logarithm that f32 drops would be a factor of the whole row.
     const double log = logOf(p.lse, i);
     const float lse = static_cast<float>(log);
     const float factor = lse - lse == 0 ? exponential(static_cast<float>(lse - log)) : 1.0f;

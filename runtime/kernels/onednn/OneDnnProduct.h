@@ -24,7 +24,7 @@
 
 namespace dtcc::rt {
 
-/// Where the library reads the operands: as they lie, or from copies in the order of its choice.
+/// The place where the library reads the operands: as they lie, or from copies in the order of its choice.
 enum class OneDnnOperands { InPlace, Packed };
 
 /// A product made once for its sizes and strides. The addresses come with each run.

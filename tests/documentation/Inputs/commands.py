@@ -43,14 +43,14 @@ NOT_HERE = {
     "build/bytegpt --rendezvous=HOST0": "two hosts: the test cluster-hosts",
 }
 
-# What is there before the first command, for those with PyTorch: modules, and a folder of transformers.
+# Commands that need PyTorch find these modules and a folder of transformers.
 PREPARED = '''
 import os, sys, torch, bytegpt, dtcc_export
 from torch import nn
 from torch.nn import functional as F
 
 class Model(nn.Module):
-    """Of token ids, their loss as a transformers model computes it; of x, scores."""
+    """Returns the loss of token ids as a transformers model computes it, or scores of x."""
     def __init__(self):
         super().__init__()
         self.gpt, self.scores = bytegpt.ByteGPT(), nn.Linear(8, 4)

@@ -41,7 +41,7 @@ assert {f"blocks.{block}, {way}" for block in range(4) for way in ("forward", "b
 # Gradients are reduced in the backward pass, or with the update.
 reductions = {r["args"]["pass"] for r in commands if r["args"]["name"] in ("all_reduce", "reduce_scatter")}
 assert reductions <= {"backward", "update"}, reductions
-# What lies on one thread does not overlap, but for passes inside their step.
+# Slices of one thread do not overlap, but for passes inside their step.
 for thread in {(r["pid"], r["tid"]) for r in rows if r.get("cat") == "layer"}:
     spans = sorted((r["ts"], r["ts"] + r["dur"]) for r in rows if r["ph"] == "X" and (r["pid"], r["tid"]) == thread)
     assert all(a[1] <= b[0] + 1e-3 for a, b in zip(spans, spans[1:])), thread

@@ -28,7 +28,7 @@ Verdict runGradient(const std::string &folder, std::string &why);
 
 /// How a node test runs that cannot run as it is.
 struct TrainingForm {
-  /// What it runs as.
+  /// The form in words, for the report.
   llvm::StringLiteral text;
   Verdict (*run)(const std::string &folder, std::string &why);
 };

@@ -43,7 +43,7 @@ TEST(Documents, WindowsStartAtThem) {
                                      {{18, 9, 9, 9}, {9, none, none, none}},
                                      {{20, 21, 22, 23}, {21, 22, 23, 9}},
                                  }));
-  // What begins a document is the last label of the one before.
+  // The first token of a document is the last label of the one before.
   EXPECT_EQ(read({{}, 9, true}), (std::vector<std::pair<Cells, Cells>>{
                                      {{10, 11, 9, 9}, {11, 9, none, none}},
                                      {{9, 9, 9, 9}, {9, none, none, none}},

@@ -17,7 +17,7 @@
 
 namespace dtcc {
 
-/// What an axis measures: its units from small to large, as factors of the base with their names.
+/// A unit of an axis: its factor of the base unit, and its name. Lists go from small to large.
 struct AxisUnit {
   double factor;
   llvm::StringRef name;
@@ -29,8 +29,6 @@ public:
   /// From 0 to `end`, both in the base unit.
   Axis(llvm::StringRef name, llvm::ArrayRef<AxisUnit> units, double end);
 
-  /// Values of the ticks, in the base unit, from 0 to at most the end.
-  const std::vector<double> &ticks() const { return places; }
   /// "1.5" for a tick, in the unit of the axis.
   std::string text(double value) const;
   /// "time of a step, in ms".

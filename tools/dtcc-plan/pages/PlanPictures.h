@@ -24,7 +24,7 @@ struct Bar {
   std::string label;
   std::vector<BarPiece> pieces;
 };
-/// What the length of a bar stands for, and how a value of it is written.
+/// The quantity that the length of a bar stands for, and how a value of it is written.
 struct BarScale {
   llvm::StringRef name;
   llvm::ArrayRef<AxisUnit> units;

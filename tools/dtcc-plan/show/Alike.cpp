@@ -62,7 +62,7 @@ static std::string titleOf(const std::string &prefix, const Layers &layers) {
 }
 
 std::vector<AlikeRow> dtcc::groupAlike(llvm::ArrayRef<NamedText> list) {
-  /// What is called alike inside the layers of one prefix.
+  /// Items that have one name inside the layers of one prefix.
   struct Member {
     NameParts parts;
     std::string text;

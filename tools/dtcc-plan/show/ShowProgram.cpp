@@ -206,7 +206,7 @@ static void printWork(const ProgramFile &program, llvm::raw_ostream &stream) {
   std::vector<uint64_t> runs = countRuns(program);
   for (size_t i = 0; i < runs.size(); ++i) {
     const dtcc_phase &phase = program.phases()[i];
-    // What evaluations and generation alone run.
+    // Phases that only evaluations and generation run.
     if (runs[i] == 0)
       continue;
     uint64_t counts[DTCC_RECEIVE + 1] = {};
