@@ -7,6 +7,7 @@
 //
 #include "passes/spmd/layout/Padding.h"
 #include "dialects/graph/Graph.h"
+#include "mlir/IR/Matchers.h"
 #include <cmath>
 
 using namespace mlir;
@@ -28,6 +29,17 @@ static PaddingContent contentOf(double cell) {
          : !std::isfinite(cell) ? PaddingContent::Unknown
          : cell > 0             ? PaddingContent::Positive
                                 : PaddingContent::Finite;
+}
+
+/// Content of the padding of a constant, as emitConstant makes it: a splat is resized, other cells get zeros behind.
+static PaddingContent contentOf(ElementsAttr cells) {
+  auto splat = dyn_cast<SplatElementsAttr>(cells);
+  if (!splat)
+    return PaddingContent::Zero;
+  auto cell = splat.getSplatValue<Attribute>();
+  if (auto number = dyn_cast<FloatAttr>(cell))
+    return contentOf(number.getValueAsDouble());
+  return contentOf(double(cast<IntegerAttr>(cell).getValue().getSExtValue()));
 }
 
 bool PaddingAnalysis::isPadded(Operation *op, const FactorMap &map, int64_t factor) {
@@ -153,9 +165,11 @@ PaddingContent PaddingAnalysis::transfer(Operation *op, const FactorMap &map, un
       walked = true;
       unknown |= content == PaddingContent::Unknown;
     }
+  if (ElementsAttr cells; matchPattern(op, m_Constant(&cells)))
+    return contentOf(cells);
   // Copies of whole cells, or counted: a broadcast, iota.
   if (!walked)
-    return op->hasTrait<OpTrait::ConstantLike>() ? PaddingContent::Zero : PaddingContent::Finite;
+    return PaddingContent::Finite;
   // Parts of both kinds are independent of each other.
   FactorKind kind = map.factors[factor].kind;
   if (unknown || (kind != FactorKind::Parallel && kind != FactorKind::Index))
