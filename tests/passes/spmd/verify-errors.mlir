@@ -143,8 +143,9 @@ func.func @step() -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})> {
   %s = graph.reduce sum %z [0] : (!spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
   %n = graph.constant dense<0> : tensor<7xi64> : !spmd.tensor<7xi64, @mesh, [{tp}], pad [8]>
   %c = graph.constant dense<1.0> : tensor<7xf32> : !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>
-  // Products with zeros are zero.
+  // Products with zeros are zero, and squares of zeros.
   %p = graph.contract "a,a->" %z, %c : (!spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>, !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
+  %q = graph.contract "a,a->" %z, %z : (!spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>, !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
   // expected-error@+1 {{sums over padded cells that are not known to be zero: factor 0 of size 7}}
   %y = graph.reduce sum %c [0] : (!spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
   return %y : !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
