@@ -11,6 +11,7 @@
 #include "compiler/planning/ConfirmPlans.h"
 #include "compiler/planning/PlanFile.h"
 #include "planner/placement/SequencePlacement.h"
+#include "planner/placement/WholeOps.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -45,5 +46,7 @@ FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
   plan::Plan plan = result->plan(0);
   if (request->exchange == plan::SequenceExchange::Ring)
     spmd::noteGathers(module, plan);
+  if (request->mesh.tp)
+    spmd::noteWholeOps(module, plan);
   return MadePlan{std::move(plan), std::move(result->lowered)};
 }

@@ -17,33 +17,9 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-/// Classes of dimensions that some op needs whole, over all blocks: a dimension may pass through a repeated block into
-/// another one.
-static llvm::DenseSet<unsigned> findWholeClasses(func::FuncOp step, const FactorClasses &classes) {
-  llvm::DenseSet<unsigned> whole;
-  for (auto op : step.getOps<FactorOpInterface>()) {
-    FactorMap map = op.getFactorMap();
-    for (auto [number, factor] : llvm::enumerate(map.factors))
-      if (factor.padding != PaddingNeed::Skipped &&
-          (factor.kind == FactorKind::Replicate || factor.kind == FactorKind::Window ||
-           factor.kind == FactorKind::Decompose))
-        whole.insert(classes.ofFactor(op, number));
-    auto unnamed = [&](Value value, ArrayRef<int64_t> walks) {
-      for (auto [dim, factor] : llvm::enumerate(walks))
-        if (factor == kNoFactor)
-          whole.insert(classes.ofDim(value, dim));
-    };
-    for (auto [operand, walks] : llvm::zip_equal(op->getOperands(), map.operands))
-      unnamed(operand, walks);
-    for (auto [result, walks] : llvm::zip_equal(op->getResults(), map.results))
-      unnamed(result, walks);
-  }
-  return whole;
-}
-
 PlacementInput::PlacementInput(func::FuncOp step, size_t mostBlocks, const Pins &pins, const GivenPlacement *given)
-    : blocks(step, mostBlocks, pins, given), classes(step), states(step->getParentOfType<ModuleOp>()), pins(pins),
-      whole(findWholeClasses(step, classes)), expertLayers(spmd::expertLayers(step)) {
+    : blocks(step, mostBlocks, pins, given), classes(step), states(step->getParentOfType<ModuleOp>()),
+      paddable(step, classes), pins(pins), expertLayers(spmd::expertLayers(step)) {
   for (Operation &op : step.getBody().front())
     if (llvm::all_of(op.getOperands(), [&](Value operand) { return fixed.contains(operand); }))
       fixed.insert(op.result_begin(), op.result_end());

@@ -61,7 +61,6 @@ private:
   void classify();
   void collectNodes();
   bool mayShard(unsigned id, int64_t size) const;
-  bool padsWithZeros(Operation *op, const FactorMap &map, int64_t factor) const;
   SmallVector<int64_t> localShape(Value value) const;
   double localCells(Value value) const;
   int64_t localSize(unsigned id, int64_t size) const;
@@ -136,28 +135,13 @@ void PlacementSolver::classify() {
 }
 
 /// Whether tp may shard dimension class `id`. Samples belong to the batch axes, and positions to the sequence axes
-/// unless the plan is sequence parallel. A size that does not divide needs padding, which must be harmless everywhere.
+/// unless the plan is sequence parallel. A size that does not divide needs padding, which must be harmless everywhere;
+/// positions have it for the sequence axes alone.
 bool PlacementSolver::mayShard(unsigned id, int64_t size) const {
   bool asPositions = plan.sequenceParallel && positions.contains(id);
   if (batch.contains(id) || (inputs.contains(id) && !asPositions) || size < 2)
     return false;
-  return size % plan.mesh.product(axes) == 0 || !input.whole.contains(id);
-}
-
-/// Whether zeros in the padded cells of operands give zeros in those of the results, as
-/// training padded parameters wants: all operands of a set in which the op is linear
-/// walk the factor, or all floats do. A query group of attention, for example, may not
-/// be padded, because keys and values do not know it.
-bool PlacementSolver::padsWithZeros(Operation *op, const FactorMap &map, int64_t factor) const {
-  if (map.factors[factor].size % plan.mesh.product(axes) == 0)
-    return true;
-  auto walks = [&](unsigned operand) { return llvm::is_contained(map.operands[operand], factor); };
-  if (llvm::any_of(map.linear, [&](ArrayRef<unsigned> set) { return !set.empty() && llvm::all_of(set, walks); }))
-    return true;
-  for (unsigned operand = 0; operand < op->getNumOperands(); ++operand)
-    if (isa<FloatType>(cast<ShapedType>(op->getOperand(operand).getType()).getElementType()) && !walks(operand))
-      return false;
-  return true;
+  return size % plan.mesh.product(axes) == 0 || !(asPositions || input.paddable.obstacleOf(id));
 }
 
 void PlacementSolver::collectNodes() {
@@ -188,7 +172,7 @@ void PlacementSolver::collectNodes() {
       node.sizes.push_back(factor.size);
     for (auto [number, factor] : llvm::enumerate(map.factors))
       if (graph::getPhase(forward) == graph::Phase::Forward && !whyNotAssignable(forward, map, number) &&
-          mayShard(classes.ofFactor(forward, number), factor.size) && padsWithZeros(forward, map, number))
+          mayShard(classes.ofFactor(forward, number), factor.size))
         node.candidates.push_back(number);
     nodes.push_back(&node);
   }

@@ -17,7 +17,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
-#include "passes/spmd/layout/FactorClasses.h"
+#include "passes/spmd/layout/Padding.h"
 #include "planner/cluster/Machine.h"
 #include "planner/plan/Plan.h"
 #include "planner/problem/Choice.h"
@@ -30,9 +30,8 @@ struct PlacementInput {
   StepBlocks blocks;
   FactorClasses classes;
   mlir::SymbolTable states;
+  PaddableClasses paddable;
   Pins pins;
-  /// Classes of dimensions that some op wants whole and without padding.
-  llvm::DenseSet<unsigned> whole;
   /// Values that no input reaches. They are the same in every micro-batch, and are resharded once per step.
   llvm::DenseSet<mlir::Value> fixed;
   /// Mixtures of experts, in the order of the step.

@@ -15,9 +15,6 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-/// The axis that the placement search gives to ops and states.
-static constexpr llvm::StringLiteral kModelAxis = "tp";
-
 bool Pin::splits() const {
   return llvm::any_of(dims, [](const Axes &axes) { return !axes.empty(); });
 }

@@ -22,6 +22,9 @@
 
 namespace dtcc::spmd {
 
+/// The axis that the placement search gives to ops and states.
+inline constexpr llvm::StringLiteral kModelAxis = "tp";
+
 struct Pin {
   /// The option as it was given, for messages.
   std::string text;

@@ -16,6 +16,7 @@
 #include "passes/spmd/layout/FactorClasses.h"
 #include "passes/spmd/layout/OrderPositions.h"
 #include "passes/spmd/layout/PaddedPrediction.h"
+#include "passes/spmd/layout/Padding.h"
 #include "passes/spmd/layout/PartialFlow.h"
 #include "passes/spmd/layout/PlanAttribute.h"
 #include "passes/spmd/layout/Projection.h"
@@ -306,33 +307,22 @@ LogicalResult PlanApplier::choosePadding() {
   };
   if (failed(checkOrderedRows(step, rowsOf)))
     return failure();
-  // An op that wants a dimension whole would see the padding as cells, unless it skips it.
-  for (Operation &op : step.getBody().front()) {
-    auto factored = dyn_cast<FactorOpInterface>(op);
-    if (!factored)
-      continue;
-    FactorMap map = factored.getFactorMap();
-    for (size_t f = 0; f < map.factors.size(); ++f) {
-      const Factor &factor = map.factors[f];
-      bool whole = factor.kind == FactorKind::Replicate || factor.kind == FactorKind::Window ||
-                   factor.kind == FactorKind::Decompose;
-      if (whole && factor.padding != PaddingNeed::Skipped && paddedSizes.contains(classes.ofFactor(&op, f)))
-        return op.emitError("cannot work on a padded dimension: factor ")
-               << f << " of size " << factor.size << " must divide by " << divisors[classes.ofFactor(&op, f)];
+  if (paddedSizes.empty())
+    return success();
+  dropPaddedPrediction(
+      step, [&](Operation *op, size_t factor) { return paddedSizes.contains(classes.ofFactor(op, factor)); });
+  // The first op that padding would falsify.
+  PaddableClasses paddable(step, classes);
+  const PaddableClasses::Obstacle *first = nullptr;
+  int64_t divisor = 1;
+  for (const auto &[id, size] : paddedSizes)
+    if (const PaddableClasses::Obstacle *obstacle = paddable.obstacleOf(id);
+        obstacle && (!first || obstacle->op->isBeforeInBlock(first->op))) {
+      first = obstacle;
+      divisor = divisors[id];
     }
-    auto whole = [&](Value value, ArrayRef<int64_t> dims) {
-      for (auto [dim, factor] : llvm::enumerate(dims))
-        if (factor == kNoFactor && paddedSizes.contains(classes.ofDim(value, dim)))
-          return op.emitError("cannot work on a padded dimension: ") << dim << " of " << value.getType();
-      return InFlightDiagnostic();
-    };
-    for (auto [i, value] : llvm::enumerate(op.getOperands()))
-      if (failed(whole(value, map.operands[i])))
-        return failure();
-    for (auto [i, value] : llvm::enumerate(op.getResults()))
-      if (failed(whole(value, map.results[i])))
-        return failure();
-  }
+  if (first)
+    return first->op->emitError(first->why) << ", which must divide by " << divisor;
   return success();
 }
 
@@ -515,8 +505,6 @@ LogicalResult PlanApplier::run() {
   if (failed(checkPlan()) || failed(classify()) || failed(placeOps()) || failed(placeStates()) ||
       failed(choosePadding()))
     return failure();
-  dropPaddedPrediction(
-      step, [&](Operation *op, size_t factor) { return paddedSizes.contains(classes.ofFactor(op, factor)); });
   builder.setInsertionPointToStart(module.getBody());
   SmallVector<Attribute> axes;
   for (const MeshAxis &axis : plan.mesh.axes)

@@ -7,16 +7,15 @@
 //
 #include "passes/spmd/layout/Padding.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/spmd/Spmd.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/spmd/layout/Projection.h"
+#include "llvm/ADT/SmallSet.h"
 #include <cmath>
 
 using namespace mlir;
 
 namespace dtcc::spmd {
-
-static bool isPaddedDim(Value value, int64_t dim) {
-  auto type = cast<TensorType>(value.getType());
-  return type.getPadded()[dim] != type.getShape()[dim];
-}
 
 /// The weakest content that covers both.
 static PaddingContent join(PaddingContent a, PaddingContent b) {
@@ -30,19 +29,38 @@ static PaddingContent contentOf(double cell) {
                                 : PaddingContent::Finite;
 }
 
-bool PaddingAnalysis::isPadded(Operation *op, const FactorMap &map, int64_t factor) {
-  auto any = [&](ValueRange values, ArrayRef<SmallVector<int64_t>> dimsOf) {
+/// Calls `visit` for each dimension of the operands and results of an op, with the factor that it walks.
+static void forEachDim(Operation *op, const FactorMap &map,
+                       llvm::function_ref<void(Value, int64_t dim, int64_t factor)> visit) {
+  auto each = [&](ValueRange values, ArrayRef<SmallVector<int64_t>> dimsOf) {
     for (auto [value, dims] : llvm::zip_equal(values, dimsOf))
       for (auto [dim, walked] : llvm::enumerate(dims))
-        if (walked == factor && isPaddedDim(value, dim))
-          return true;
-    return false;
+        visit(value, int64_t(dim), walked);
   };
-  return any(op->getOperands(), map.operands) || any(op->getResults(), map.results);
+  each(op->getOperands(), map.operands);
+  each(op->getResults(), map.results);
+}
+
+/// Content of the padding of a constant, as emitConstant makes it: a splat is resized, other cells get zeros behind.
+static PaddingContent contentOf(ElementsAttr cells) {
+  auto splat = dyn_cast<SplatElementsAttr>(cells);
+  if (!splat)
+    return PaddingContent::Zero;
+  auto cell = splat.getSplatValue<Attribute>();
+  if (auto number = dyn_cast<FloatAttr>(cell))
+    return contentOf(number.getValueAsDouble());
+  return contentOf(double(cast<IntegerAttr>(cell).getValue().getSExtValue()));
+}
+
+bool PaddingAnalysis::isFactorPadded(Operation *op, const FactorMap &map, int64_t factor) const {
+  bool any = false;
+  forEachDim(op, map,
+             [&](Value value, int64_t dim, int64_t walked) { any |= walked == factor && isPadded(value, dim); });
+  return any;
 }
 
 PaddingContent PaddingAnalysis::of(Value value, int64_t dim) const {
-  if (!isPaddedDim(value, dim))
+  if (!isPadded(value, dim))
     return PaddingContent::Zero;
   auto at = contents.find({value, dim});
   return at == contents.end() ? PaddingContent::Unknown : at->second;
@@ -141,7 +159,12 @@ bool PaddingAnalysis::sumsZeros(Operation *op, const FactorMap &map, int64_t fac
                         PaddingContent::Unknown)
       return true;
   }
-  return false;
+  // The square of a value is linear in nothing, and adds what it makes of zeros.
+  bool zeros = isReduction(map.factors[factor]) && map.linear.empty();
+  for (unsigned i = 0; i < op->getNumOperands(); ++i)
+    zeros &= along(op, map, i, factor).value_or(PaddingContent::Zero) == PaddingContent::Zero;
+  return zeros && evaluateContents(op, map, -1, factor, [&](unsigned i) { return along(op, map, i, factor); }) ==
+                      PaddingContent::Zero;
 }
 
 PaddingContent PaddingAnalysis::transfer(Operation *op, const FactorMap &map, unsigned result, int64_t factor) const {
@@ -153,9 +176,11 @@ PaddingContent PaddingAnalysis::transfer(Operation *op, const FactorMap &map, un
       walked = true;
       unknown |= content == PaddingContent::Unknown;
     }
+  if (ElementsAttr cells; matchPattern(op, m_Constant(&cells)))
+    return contentOf(cells);
   // Copies of whole cells, or counted: a broadcast, iota.
   if (!walked)
-    return op->hasTrait<OpTrait::ConstantLike>() ? PaddingContent::Zero : PaddingContent::Finite;
+    return PaddingContent::Finite;
   // Parts of both kinds are independent of each other.
   FactorKind kind = map.factors[factor].kind;
   if (unknown || (kind != FactorKind::Parallel && kind != FactorKind::Index))
@@ -163,16 +188,16 @@ PaddingContent PaddingAnalysis::transfer(Operation *op, const FactorMap &map, un
   return evaluateContents(op, map, result, factor, [&](unsigned i) { return along(op, map, i, factor); });
 }
 
-PaddingAnalysis::PaddingAnalysis(func::FuncOp step) {
-  for (Operation &op : step.getBody().front()) {
+PaddingAnalysis::PaddingAnalysis(ArrayRef<Operation *> ops, IsPadded padded) : isPadded(std::move(padded)) {
+  for (Operation *op : ops) {
     if (auto reshard = dyn_cast<ReshardOp>(op)) {
       for (int64_t dim = 0; dim < reshard.getType().getRank(); ++dim)
         contents[{reshard.getY(), dim}] = of(reshard.getX(), dim);
       continue;
     }
-    if (readState(&op)) {
-      for (int64_t dim = 0; dim < cast<TensorType>(op.getResult(0).getType()).getRank(); ++dim)
-        contents[{op.getResult(0), dim}] = PaddingContent::Zero;
+    if (readState(op)) {
+      for (int64_t dim = 0; dim < cast<ShapedType>(op->getResult(0).getType()).getRank(); ++dim)
+        contents[{op->getResult(0), dim}] = PaddingContent::Zero;
       continue;
     }
     auto factored = dyn_cast<FactorOpInterface>(op);
@@ -181,9 +206,84 @@ PaddingAnalysis::PaddingAnalysis(func::FuncOp step) {
     FactorMap map = factored.getFactorMap();
     for (auto [r, dims] : llvm::enumerate(map.results))
       for (auto [dim, factor] : llvm::enumerate(dims))
-        if (factor != kNoFactor && isPaddedDim(op.getResult(r), dim))
-          contents[{op.getResult(r), dim}] = transfer(&op, map, r, factor);
+        if (factor != kNoFactor && isPadded(op->getResult(r), dim))
+          contents[{op->getResult(r), dim}] = transfer(op, map, r, factor);
   }
+}
+
+static SmallVector<Operation *> opsIn(func::FuncOp step) {
+  return llvm::map_to_vector(step.getBody().front(), [](Operation &op) { return &op; });
+}
+
+PaddingAnalysis::PaddingAnalysis(func::FuncOp step)
+    : PaddingAnalysis(opsIn(step), [](Value value, int64_t dim) {
+        auto type = cast<TensorType>(value.getType());
+        return type.getPadded()[dim] != type.getShape()[dim];
+      }) {}
+
+std::optional<std::string> PaddingAnalysis::whyNotPadded(Operation *op) const {
+  for (const StateAccess &access : stateAccesses(op)) {
+    auto shape = cast<ShapedType>(access.value.getType()).getShape();
+    for (auto [dim, size] : llvm::enumerate(shape))
+      if (access.kind != StateAccessKind::Read && of(access.value, dim) != PaddingContent::Zero)
+        return ((access.kind == StateAccessKind::Update ? "would train padding: the gradient of @"
+                                                        : "would write padding: the new value of @") +
+                access.state + " is not known to be zero past " + Twine(size) + " of dimension " + Twine(dim))
+            .str();
+  }
+  auto factored = dyn_cast<FactorOpInterface>(op);
+  if (!factored)
+    return std::nullopt;
+  FactorMap map = factored.getFactorMap();
+  std::string why;
+  forEachDim(op, map, [&](Value value, int64_t dim, int64_t walked) {
+    if (walked == kNoFactor && isPadded(value, dim))
+      why = "cannot work on a padded dimension: dimension " + std::to_string(dim) + " of size " +
+            std::to_string(cast<ShapedType>(value.getType()).getDimSize(dim));
+  });
+  for (auto [f, factor] : llvm::enumerate(map.factors)) {
+    if (factor.padding == PaddingNeed::Skipped || !why.empty() || !isFactorPadded(op, map, f))
+      continue;
+    std::string named = "factor " + std::to_string(f) + " of size " + std::to_string(factor.size);
+    bool whole = factor.kind == FactorKind::Replicate || factor.kind == FactorKind::Window ||
+                 factor.kind == FactorKind::Decompose;
+    if (whole || (factor.padding == PaddingNeed::Neutral && !isReduction(factor)))
+      why = "cannot work on a padded dimension: " + named;
+    else if (factor.padding == PaddingNeed::Neutral && (factor.reduction != Reduction::Sum || !sumsZeros(op, map, f)))
+      why = "sums over padded cells that are not known to be zero: " + named;
+  }
+  return why.empty() ? std::nullopt : std::optional(std::move(why));
+}
+
+PaddableClasses::PaddableClasses(func::FuncOp step, const FactorClasses &classes)
+    : classes(classes), opsOf(classes.count()) {
+  llvm::SmallSet<unsigned, 8> seen;
+  auto see = [&](ValueRange values) {
+    for (Value value : values)
+      for (int64_t dim = 0, rank = cast<ShapedType>(value.getType()).getRank(); dim < rank; ++dim)
+        seen.insert(this->classes.ofDim(value, dim));
+  };
+  for (Operation &op : step.getBody().front()) {
+    seen.clear();
+    see(op.getOperands());
+    see(op.getResults());
+    for (unsigned id : seen)
+      opsOf[id].push_back(&op);
+  }
+}
+
+const PaddableClasses::Obstacle *PaddableClasses::obstacleOf(unsigned id) const {
+  std::lock_guard lock(asking);
+  auto [at, isNew] = known.try_emplace(id);
+  if (isNew) {
+    PaddingAnalysis padding(opsOf[id], [&](Value value, int64_t dim) { return classes.ofDim(value, dim) == id; });
+    for (Operation *op : opsOf[id])
+      if (std::optional<std::string> why = padding.whyNotPadded(op)) {
+        at->second = {op, std::move(*why)};
+        break;
+      }
+  }
+  return at->second ? &*at->second : nullptr;
 }
 
 } // namespace dtcc::spmd

@@ -73,25 +73,13 @@ private:
     for (const StateAccess &access : stateAccesses(&op))
       if (failed(verifyAccess(op, access)))
         return failure();
-    if (auto factored = dyn_cast<FactorOpInterface>(op))
-      return verifyFactored(op, factored.getFactorMap());
-    return success();
-  }
-
-  /// V2, V3, V6.
-  LogicalResult verifyFactored(Operation &op, const FactorMap &map) {
-    if (failed(inferPlacement(&op, map)))
+    // V2 and V3.
+    if (auto factored = dyn_cast<FactorOpInterface>(op);
+        factored && failed(inferPlacement(&op, factored.getFactorMap())))
       return failure();
-    for (size_t f = 0; f < map.factors.size(); ++f) {
-      const Factor &factor = map.factors[f];
-      if (factor.padding != PaddingNeed::Neutral || !PaddingAnalysis::isPadded(&op, map, f))
-        continue;
-      if (!isReduction(factor))
-        return op.emitError("cannot work on a padded dimension: factor ") << f << " of size " << factor.size;
-      if (factor.reduction != Reduction::Sum || !padding.sumsZeros(&op, map, f))
-        return op.emitError("sums over padded cells that are not known to be zero: factor ")
-               << f << " of size " << factor.size;
-    }
+    // V6, and of V7 what is trained.
+    if (std::optional<std::string> why = padding.whyNotPadded(&op))
+      return op.emitError(*why);
     return success();
   }
 
@@ -105,15 +93,10 @@ private:
     Layout layout = type.getLayout();
     if (layout.reduction != Reduction::Sum)
       return op.emitError("gradient must be partial as a sum, got: ") << type;
-    bool gradient = access.kind == StateAccessKind::Update;
-    if (gradient)
+    if (access.kind == StateAccessKind::Update)
       layout.partial.clear();
     if (layout != stored.getLayout())
       return op.emitError("must lie as @") << access.state << " does, " << stored << ", got: " << type;
-    for (int64_t dim = 0; gradient && dim < type.getRank(); ++dim)
-      if (padding.of(access.value, dim) != PaddingContent::Zero)
-        return op.emitError("would train padding: the gradient of @")
-               << access.state << " is not known to be zero past " << type.getShape()[dim] << " of dimension " << dim;
     return success();
   }
 

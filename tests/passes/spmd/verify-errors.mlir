@@ -136,6 +136,49 @@ func.func @step() -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})> {
 
 // -----
 
+// V6: a splat fills its padding with its value; only that of zeros may be summed.
+spmd.mesh @mesh [#spmd.axis<"tp", 2, rank>]
+func.func @step() -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})> {
+  %z = graph.constant dense<0.0> : tensor<7xf32> : !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  %s = graph.reduce sum %z [0] : (!spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
+  %n = graph.constant dense<0> : tensor<7xi64> : !spmd.tensor<7xi64, @mesh, [{tp}], pad [8]>
+  %c = graph.constant dense<1.0> : tensor<7xf32> : !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  // Products with zeros are zero, and squares of zeros.
+  %p = graph.contract "a,a->" %z, %c : (!spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>, !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
+  %q = graph.contract "a,a->" %z, %z : (!spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>, !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
+  // expected-error@+1 {{sums over padded cells that are not known to be zero: factor 0 of size 7}}
+  %y = graph.reduce sum %c [0] : (!spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
+  return %y : !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
+}
+
+// -----
+
+// V6: so does a splat that is brought to a padded layout.
+spmd.mesh @mesh [#spmd.axis<"tp", 2, rank>]
+func.func @step() -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})> {
+  %c = graph.constant dense<1.0> : tensor<7xf32> : !spmd.tensor<7xf32, @mesh, [{}], pad [8]>
+  %r = spmd.reshard %c : !spmd.tensor<7xf32, @mesh, [{}], pad [8]> -> !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  // expected-error@+1 {{sums over padded cells that are not known to be zero: factor 0 of size 7}}
+  %y = graph.reduce sum %r [0] : (!spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
+  return %y : !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
+}
+
+// -----
+
+// V6: a zero plus one is not zero, though a state's padding is.
+spmd.mesh @mesh [#spmd.axis<"tp", 2, rank>]
+graph.state @w : tensor<7xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "w", saved_shape = array<i64: 7>, init = #graph.init<zero>, spmd.layout = !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>}
+func.func @step() -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})> {
+  %w = graph.read @w : !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  %c = graph.constant dense<1.0> : tensor<7xf32> : !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  %h = graph.add %w, %c : (!spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>, !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  // expected-error@+1 {{sums over padded cells that are not known to be zero: factor 0 of size 7}}
+  %y = graph.reduce sum %h [0] : (!spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
+  return %y : !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
+}
+
+// -----
+
 // V7: a state is read as it lies.
 spmd.mesh @mesh [#spmd.axis<"tp", 2, rank>]
 graph.state @w : tensor<8xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "w", saved_shape = array<i64: 8>, init = #graph.init<zero>, spmd.layout = !spmd.tensor<8xf32, @mesh, [{tp}]>}

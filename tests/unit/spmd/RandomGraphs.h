@@ -19,14 +19,8 @@
 #include "dialects/graph/Origin.h"
 #include "planner/cluster/ClusterFile.h"
 #include "planner/cluster/Machine.h"
-#include <cstdlib>
 
 namespace dtcc::spmd {
-
-inline int64_t environment(const char *name, int64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? std::atoll(text) : otherwise;
-}
 
 /// Draws small models and machines by seeds, and reads numbers of cases from the environment.
 struct RandomGraphs : StepFixture {
@@ -70,15 +64,6 @@ struct RandomGraphs : StepFixture {
       text.sharedWith.push_back(chance(8) && text.layers[other] == text.layers[i] ? other : i);
     }
     parse(text.str());
-  }
-
-  void parse(const std::string &text) {
-    whole = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-    ASSERT_TRUE(whole) << text;
-    mlir::PassManager passes(&context);
-    passes.addPass(graph::createGraphDifferentiate());
-    ASSERT_TRUE(mlir::succeeded(passes.run(*whole)));
-    step = whole->lookupSymbol<mlir::func::FuncOp>("step");
   }
 
   cost::Machine makeMachine(int64_t ranks) {

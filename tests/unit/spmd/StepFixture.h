@@ -19,9 +19,15 @@
 #include "passes/spmd/evaluate/StepEvaluator.h"
 #include "passes/spmd/layout/ApplyPlan.h"
 #include "gtest/gtest.h"
+#include <cstdlib>
 #include <random>
 
 namespace dtcc::spmd {
+
+inline int64_t environment(const char *name, int64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::atoll(text) : otherwise;
+}
 
 /// Runs a step on whole tensors and by a plan, and compares.
 struct StepFixture : testing::Test {
@@ -35,8 +41,12 @@ struct StepFixture : testing::Test {
   /// A file of tests/passes/spmd/Inputs; differentiated if it holds @loss.
   void load(const std::string &name) {
     std::string path = std::string(DTCC_SPMD_INPUTS) + "/" + name;
-    whole = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
-    ASSERT_TRUE(whole) << path;
+    take(mlir::parseSourceFile<mlir::ModuleOp>(path, &context), path);
+  }
+  void parse(const std::string &text) { take(mlir::parseSourceString<mlir::ModuleOp>(text, &context), text); }
+  void take(mlir::OwningOpRef<mlir::ModuleOp> module, const std::string &source) {
+    whole = std::move(module);
+    ASSERT_TRUE(whole) << source;
     if (!whole->lookupSymbol("step")) {
       mlir::PassManager passes(&context);
       graph::GraphDifferentiateOptions options;

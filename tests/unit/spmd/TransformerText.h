@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Models whose sizes and layers a test says: rows of attention, feed-forward parts and plain
-// products between an embedding and a head. Nothing here is computed with, only planned.
+// products between an embedding and a head.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +24,8 @@ public:
   enum class Layer { Attention, FeedForward, Gated, Product, Gate };
 
   int64_t batch = 8, sequence = 4, heads = 2, headSize = 4, ffn = 16, vocabulary = 12;
+  /// Heads of queries for each head of keys and values; 1: the three are one product.
+  int64_t groups = 1;
   /// Vectors added to products.
   bool biases = true;
   /// The head multiplies by the embedding.
@@ -138,15 +140,24 @@ private:
     std::string y = norm(current);
     if (layer == Layer::Attention) {
       std::string n = std::to_string(heads), d = std::to_string(headSize), one = activation(n + "x" + d);
-      std::string all = product("btc,cshd->btshd", y, wide(), "qkv", h + "x3x" + n + "x" + d,
-                                activation("3x" + n + "x" + d), "3x" + n + "x" + d, "2, 3, 4");
-      std::string q = fresh(), k = fresh(), v = fresh(), a = fresh(), l = fresh();
-      body += "  " + q + ", " + k + ", " + v + " = graph.unstack " + all + " {dim = 2 : i64} : (" +
-              activation("3x" + n + "x" + d) + ") -> (" + one + ", " + one + ", " + one + ")\n";
+      std::string dims = groups > 1 ? n + "x" + std::to_string(groups) : n, queries = activation(dims + "x" + d);
+      std::string q, k, v, a = fresh(), l = fresh();
+      if (groups > 1) {
+        q = product("btc,chgd->bthgd", y, wide(), "q", h + "x" + dims + "x" + d, queries, dims + "x" + d, "2, 3, 4");
+        k = product("btc,chd->bthd", y, wide(), "k", h + "x" + n + "x" + d, one, n + "x" + d, "2, 3");
+        v = product("btc,chd->bthd", y, wide(), "v", h + "x" + n + "x" + d, one, n + "x" + d, "2, 3");
+      } else {
+        std::string all = product("btc,cshd->btshd", y, wide(), "qkv", h + "x3x" + n + "x" + d,
+                                  activation("3x" + n + "x" + d), "3x" + n + "x" + d, "2, 3, 4");
+        q = fresh(), k = fresh(), v = fresh();
+        body += "  " + q + ", " + k + ", " + v + " = graph.unstack " + all + " {dim = 2 : i64} : (" +
+                activation("3x" + n + "x" + d) + ") -> (" + one + ", " + one + ", " + one + ")\n";
+      }
       body += "  " + a + ", " + l + " = graph.attention " + q + ", " + k + ", " + v +
-              " <causal = true> {scale = 0.5 : f64} : (" + one + ", " + one + ", " + one + ") -> (" + one +
-              llvm::formatv(", tensor<{0}x{1}x{2}xf32>)\n", batch, n, sequence).str();
-      y = product("bthd,hdc->btc", a, one, "o", n + "x" + d + "x" + h, wide(), h, "2");
+              " <causal = true> {scale = 0.5 : f64} : (" + queries + ", " + one + ", " + one + ") -> (" + queries +
+              llvm::formatv(", tensor<{0}x{1}x{2}xf32>)\n", batch, dims, sequence).str();
+      y = product(groups > 1 ? "bthgd,hgdc->btc" : "bthd,hdc->btc", a, queries, "o", dims + "x" + d + "x" + h, wide(),
+                  h, "2");
     } else {
       std::string inner = activation(f);
       std::string up = product("btc,cn->btn", y, wide(), "up", h + "x" + f, inner, f, "2");
