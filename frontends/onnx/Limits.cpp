@@ -12,6 +12,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 using namespace dtcc::onnx;
+using llvm::StringLiteral;
 using llvm::StringRef;
 
 namespace {
@@ -54,27 +55,78 @@ static constexpr Row kLimits[] = {
     {"TopK", "integers: at most 4,096 along the axis"},
 };
 
-static constexpr Row kInstead[] = {
+static constexpr StringLiteral kQuantised = "train the model in floating point, before it is quantised";
+static constexpr StringLiteral kApart = "keep the tensors apart, or join them with Concat";
+static constexpr StringLiteral kWords = "turn text into ids before training";
+static constexpr StringLiteral kPresent = "the tensor itself: whether there is one is known when the model is exported";
+
+static constexpr Replacement kReplacements[] = {
+    {"BitCast", "Cast where the value is meant; where the bits are, store the tensor in the other type"},
     {"BitShift", "multiply or divide by a power of 2"},
-    {"DequantizeLinear", "train the model in floating point, before it is quantised"},
-    {"DynamicQuantizeLinear", "train the model in floating point, before it is quantised"},
-    {"MatMulInteger", "train the model in floating point, before it is quantised"},
+    {"ConcatFromSequence", "Concat of the tensors themselves"},
+    {"ConvInteger", kQuantised},
+    {"DeformConv", "for each cell of the kernel a GridSample at its offsets, then a Conv with a kernel of one cell "
+                   "over their Concat"},
+    {"DequantizeLinear", kQuantised},
+    {"Det", "the sum of products that defines it, by Slice, Mul, Add and Sub: dtcc has no factorisation of matrices"},
+    {"DynamicQuantizeLinear", kQuantised},
+    {"ImageDecoder", "decode images before training, and give them as arrays"},
+    {"MatMulInteger", kQuantised},
+    {"MaxRoiPool", "RoiAlign with mode avg"},
     {"NonMaxSuppression", "choosing boxes has no gradient: end the training graph before it"},
-    {"QLinearConv", "train the model in floating point, before it is quantised"},
-    {"QLinearMatMul", "train the model in floating point, before it is quantised"},
-    {"QuantizeLinear", "train the model in floating point, before it is quantised"},
-    {"SequenceConstruct", "keep the tensors apart, or join them with Concat"},
-    {"SequenceEmpty", "keep the tensors apart, or join them with Concat"},
+    {"Optional", kPresent},
+    {"OptionalGetElement", kPresent},
+    {"OptionalHasElement", kPresent},
+    {"QLinearConv", kQuantised},
+    {"QLinearMatMul", kQuantised},
+    {"QuantizeLinear", kQuantised},
+    {"RegexFullMatch", kWords},
+    {"SequenceAt", kApart},
+    {"SequenceConstruct", kApart},
+    {"SequenceEmpty", kApart},
+    {"SequenceErase", kApart},
+    {"SequenceInsert", kApart},
+    {"SequenceLength", kApart},
+    {"SequenceMap", "the nodes of its body for each tensor, or a Scan over tensors that are joined"},
     {"SplitToSequence", "Split, whose parts are known"},
-    {"StringNormalizer", "turn text into ids before training"},
-    {"TfIdfVectorizer", "turn text into ids before training"},
+    {"StringConcat", kWords},
+    {"StringNormalizer", kWords},
+    {"StringSplit", kWords},
+    {"TensorScatter",
+     "whole sequences instead of a cache, which serves inference; or ScatterElements where rows are overwritten"},
+    {"TfIdfVectorizer", kWords},
     {"Unique", "its result has a size that depends on the data: compare with every possible value, as OneHot does"},
+    {"ai.onnx.ml",
+     "it has no gradient: prepare features before training, and train trees and support vectors elsewhere"},
+    {"ai.onnx.ml.ArrayFeatureExtractor", "Gather"},
+    {"ai.onnx.ml.Binarizer", "Greater, then Cast"},
+    {"ai.onnx.ml.FeatureVectorizer", "Concat"},
+    {"ai.onnx.ml.Imputer", "Where, by IsNaN or Equal"},
+    {"ai.onnx.ml.LinearClassifier", "Gemm, whose scores --loss=cross_entropy takes"},
+    {"ai.onnx.ml.LinearRegressor", "Gemm"},
+    {"ai.onnx.ml.Normalizer", "LpNormalization"},
+    {"ai.onnx.ml.OneHotEncoder", "OneHot"},
+    {"ai.onnx.ml.Scaler", "Sub, then Mul"},
+    {"ai.onnx.preview.FlexAttention", "Attention, whose attn_mask is added to its scores"},
+    {"ai.onnx.preview.training",
+     "leave it out: dtcc makes gradients and the optimizer itself; a file may tell its own as training_info"},
+    {"com.microsoft", "save the model before ONNX Runtime optimises it, in standard operators"},
 };
 
-static StringRef textOf(llvm::ArrayRef<Row> rows, StringRef op) {
-  const Row *row = llvm::find_if(rows, [&](const Row &entry) { return entry.op == op; });
-  return row == rows.end() ? StringRef() : row->text;
+StringRef dtcc::onnx::limitOf(StringRef op) {
+  const Row *row = llvm::find_if(kLimits, [&](const Row &entry) { return entry.op == op; });
+  return row == std::end(kLimits) ? StringRef() : row->text;
 }
 
-StringRef dtcc::onnx::limitOf(StringRef op) { return textOf(kLimits, op); }
-StringRef dtcc::onnx::insteadOf(StringRef op) { return textOf(kInstead, op); }
+llvm::ArrayRef<Replacement> dtcc::onnx::replacements() { return kReplacements; }
+
+Replacement dtcc::onnx::replacementOf(StringRef domain, StringRef op) {
+  std::string own = domain.empty() ? op.str() : (domain + "." + op).str();
+  for (StringRef name : {StringRef(own), domain})
+    if (const Replacement *row = llvm::find_if(kReplacements, [&](const Replacement &row) { return row.name == name; });
+        row != std::end(kReplacements))
+      return *row;
+  if (domain.empty())
+    return {op, ""};
+  return {domain, "a function of the file may define it by operators that dtcc reads"};
+}

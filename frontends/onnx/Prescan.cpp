@@ -124,7 +124,8 @@ LogicalResult Scan::checkNodes() {
     return success();
   InFlightDiagnostic error = emitError(model.loc()) << "unsupported nodes (" << unsupported.size() << "): ";
   llvm::ListSeparator separator;
-  llvm::MapVector<StringRef, StringRef> instead;
+  // What to do instead, and the operators and domains that it is said of.
+  std::map<std::string, llvm::SetVector<StringRef>> instead;
   for (const NodeProto *node : unsupported) {
     StringRef domain = node->domain(), name = node->name();
     if (name.empty())
@@ -132,11 +133,16 @@ LogicalResult Scan::checkNodes() {
     bool standard = domain.empty() || domain == "ai.onnx";
     error << StringRef(separator) << (standard ? "ai.onnx" : domain) << "." << node->op_type() << " version "
           << model.opset(standard ? "" : domain) << " ('" << name << "')";
-    if (StringRef text = insteadOf(node->op_type()); standard && !text.empty())
-      instead[node->op_type()] = text;
+    auto later = table.all().find(node->op_type());
+    if (Replacement row = replacementOf(standard ? "" : domain, node->op_type()); !row.text.empty())
+      instead[row.text.str()].insert(row.name);
+    else if (later != table.all().end() && model.opset() >= kFirstSet)
+      instead["operator set " + std::to_string(later->second.begin()->first) +
+              " or later, by onnx.version_converter.convert_version"]
+          .insert(row.name);
   }
-  for (auto [op, text] : instead)
-    error << "; for " << op << ": " << text;
+  for (const auto &[text, names] : instead)
+    error << "; for " << llvm::join(names, ", ") << ": " << text;
   if (model.opset() < kFirstSet)
     error << "; operator sets before " << kFirstSet << " are read where their operators mean the same as in that set: "
           << "convert the file by onnx.version_converter.convert_version(model, 13)";

@@ -231,7 +231,9 @@ static LogicalResult topKRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0);
   FailureOr<int64_t> axis = node.axis(node.integer("axis", -1), rankOf(x));
-  FailureOr<SmallVector<int64_t>> given = node.constantIntegers(1);
+  // Before set 10 the number of cells is an attribute.
+  FailureOr<SmallVector<int64_t>> given =
+      node.opset() < 10 ? SmallVector<int64_t>{node.integer("k", 0)} : node.constantIntegers(1);
   if (failed(axis) || failed(given))
     return failure();
   int64_t count = shapeOf(x)[*axis];
@@ -261,6 +263,7 @@ void dtcc::onnx::addIndexingRules(RuleTable &table) {
   table.on("EyeLike", 9, {1, 1}, eyeLikeRule);
   table.on("ArgMax", 1, {1, 1}, argRule<false>);
   table.on("ArgMin", 1, {1, 1}, argRule<true>);
+  table.on("TopK", 1, {1, 1}, topKRule);
   table.on("TopK", 10, {2, 2}, topKRule);
   table.on("Hardmax", 1, {1, 1}, ofFloats<hardmaxRule>);
 }

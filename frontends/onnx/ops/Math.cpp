@@ -265,8 +265,8 @@ void dtcc::onnx::addMathRules(RuleTable &table) {
   table.on("Div", 7, {2, 2}, binaryRule<&Emitter::div>);
   table.on("Pow", 7, {2, 2}, powRule);
   table.on("Mod", 10, {2, 2}, modRule);
-  table.on("Sum", 8, {1, kAnyNumber}, variadicRule<joinSum>);
-  table.on("Mean", 8, {1, kAnyNumber}, averageRule);
-  table.on("Max", 8, {1, kAnyNumber}, variadicRule<extreme<graph::MaxOp, graph::Predicate::le>>);
-  table.on("Min", 8, {1, kAnyNumber}, variadicRule<extreme<graph::MinOp, graph::Predicate::ge>>);
+  table.on("Sum", 6, {1, kAnyNumber}, variadicRule<joinSum>);
+  table.on("Mean", 6, {1, kAnyNumber}, averageRule);
+  table.on("Max", 6, {1, kAnyNumber}, variadicRule<extreme<graph::MaxOp, graph::Predicate::le>>);
+  table.on("Min", 6, {1, kAnyNumber}, variadicRule<extreme<graph::MinOp, graph::Predicate::ge>>);
 }

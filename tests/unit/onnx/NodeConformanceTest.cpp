@@ -153,13 +153,21 @@ static std::string supportedPage(ArrayRef<Outcome> outcomes) {
   }
   for (const auto &[op, row] : rows)
     page << row;
-  page << "\nWithout a rule, by the tests that there are:";
-  llvm::ListSeparator separator(",");
-  for (const auto &[op, count] : counts)
-    if (!rows.count(op) && StringRef(op).find('.') == StringRef::npos)
-      page << StringRef(separator) << "\n" << op << " (" << count.all << ")";
-  page << ".\n";
+  page << "\nOperators without a rule, and domains of such:\n\n"
+       << "| operator | the nearest thing that works | node tests |\n|---|---|---|\n";
+  for (const dtcc::onnx::Replacement &row : dtcc::onnx::replacements()) {
+    int all = counts[row.name.str()].all;
+    page << "| " << row.name << " | " << row.text << " | " << (all ? std::to_string(all) : "none") << " |\n";
+  }
   return text;
+}
+
+TEST(NodeConformance, OperatorsThatAreReadHaveNoReplacement) {
+  dtcc::onnx::RuleTable table;
+  for (const dtcc::onnx::Replacement &row : dtcc::onnx::replacements())
+    EXPECT_FALSE(table.all().contains(row.name)) << row.name.str() << ": " << row.text.str();
+  EXPECT_TRUE(
+      llvm::is_sorted(dtcc::onnx::replacements(), [](const auto &a, const auto &b) { return a.name < b.name; }));
 }
 
 static std::string contentsOf(const std::string &path) {

@@ -88,7 +88,7 @@ refused("cycle", model([node("Add", ["x", "b"], ["a"]), node("Relu", ["a"], ["b"
 refused("twice", model([node("Relu", ["x"], ["y"]), node("Abs", ["x"], ["y"])]), "'y' is defined twice")
 refused("output", model([node("Relu", ["x"], ["z"])]), "output 'y' is not defined")
 refused("unknown", model([node("Frobnicate", ["x"], ["a"], domain="my.ops"), node("Unique", ["a"], ["y"])]),
-        "unsupported nodes (2): my.ops.Frobnicate version 0 ('frobnicate'), ai.onnx.Unique version 20 ('unique'); for Unique: its result has a size that depends on the data")
+        "unsupported nodes (2): my.ops.Frobnicate version 0 ('frobnicate'), ai.onnx.Unique version 20 ('unique'); for my.ops: a function of the file may define it by operators that dtcc reads; for Unique: its result has a size that depends on the data")
 refused("opset", model([node("Relu", ["x"], ["y"])], opset=99), "must be of version 1 to 27, got: 99")
 refused("early", model([node("Abs", ["x"], ["a"]), node("Add", ["a", "x"], ["y"], broadcast=1)], opset=6),
         "unsupported nodes (1): ai.onnx.Add version 6 ('add'); operator sets before 7 are read where their operators "

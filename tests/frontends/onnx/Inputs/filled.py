@@ -2,8 +2,7 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """filled.py FOLDER: model.onnx, a small network as the onnx package ships its light ones: a batch of 1, weights that
-ConstantOfShape fills, and a softmax at its end; data for a batch of 4. filled.py light: the light networks' paths and
-the names of their scores, a line each. filled.py images FOLDER: data of a batch of 4 for the light DenseNet."""
+ConstantOfShape fills, and a softmax at its end; data for a batch of 4."""
 import os
 import sys
 
@@ -32,19 +31,6 @@ def model():
 
 
 def main():
-    if sys.argv[1] == "light":
-        folder = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data", "light")
-        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-            if name.endswith(".onnx"):
-                last = onnx.load(os.path.join(folder, name)).graph.node[-1]
-                print(os.path.join(folder, name), last.input[0] if last.op_type == "Softmax" else last.output[0])
-        return
-    if sys.argv[1] == "images":
-        os.makedirs(sys.argv[2])
-        random = np.random.default_rng(7)
-        np.save(os.path.join(sys.argv[2], "data_0.npy"), random.standard_normal((4, 3, 64, 64)).astype(np.float32))
-        np.save(os.path.join(sys.argv[2], "labels.npy"), random.integers(0, 1000, (4, 1, 1)))
-        return
     folder = sys.argv[1]
     os.makedirs(os.path.join(folder, "data"), exist_ok=True)
     onnx.save(model(), os.path.join(folder, "model.onnx"))
