@@ -7,12 +7,12 @@
 # a run without a fault, bit for bit. hosts.py starts this as root of its namespaces.
 import collections, os, pathlib, random, re, shutil, signal, subprocess, sys, tempfile, time
 
-from jobs import EACH, RANKS, build, check, ended, hosts, losses, model, source
+from jobs import EACH, RANKS, build, check, ended, hosts, losses, model, patience, source
 from launchers import by_hand, by_mpirun, launchers, start
 
-SECONDS = 4  # --hang-timeout
+SECONDS = 4 * patience  # --hang-timeout
 STEPS, EVERY = 80, 5
-SLACK = 30  # beyond the timeout, on a machine whose cores others use
+SLACK = 30 * patience  # beyond the timeout, on a machine whose cores others use
 ANY_RANK = r"rank \d"
 
 
@@ -51,7 +51,7 @@ class Run:
             return 0
 
     def wait_for_step(self, step):
-        end = time.monotonic() + 60
+        end = time.monotonic() + 60 * patience
         while self.step() < step and self.job.running() and time.monotonic() < end:
             time.sleep(0.01)
         time.sleep(self.draw.random() * 0.05)
@@ -314,7 +314,7 @@ def judge(run, expected, want):
     run.environment, run.launcher = {}, by_hand
     said = run.job.said()
     run.begin()
-    statuses = run.job.wait(120)
+    statuses = run.job.wait(120 * patience)
     if set(statuses) != {0}:
         return "no restart", seconds, f"statuses {statuses}\n{said}\nstarted again:\n{run.job.said()}"
     return "named" if not run.nobody else "ended", seconds, "" if losses(run.metrics) == want else f"other losses\n{said}"

@@ -4,6 +4,8 @@
 # Runs of one program on hosts of hosts.py, for the tests beside this file. Their first argument is the build folder.
 import json, os, pathlib, re, signal, subprocess, sys, time
 
+import hosts as network
+
 here = pathlib.Path(__file__).resolve().parent
 build = pathlib.Path(sys.argv[1]).resolve()
 source = here.parent.parent
@@ -11,6 +13,7 @@ model = source / "tests/frontends/onnx/Inputs/gpt2/loss.onnx"
 data = f"--data={source / 'tests/e2e/Inputs/gpt2/data'}"
 HOSTS = int(os.environ["DTCC_TEST_HOSTS"])  # hosts.py says it
 RANKS, EACH = 4, 2  # of most tests, which have two hosts
+patience = int(os.environ.get("DTCC_TEST_PATIENCE", 1))  # times a hang timeout, where others use the cores
 torchrun = build / "export/bin/torchrun"
 wrong = []
 began = time.monotonic()
@@ -25,7 +28,7 @@ def check(good, what, *more):
 
 
 def on(host, *command):
-    return [sys.executable, here / "hosts.py", "on", str(host), *map(str, command)]
+    return network.on(host, [str(word) for word in command])
 
 
 def hosts(*command):
@@ -99,6 +102,11 @@ def losses(path):
     """Step to loss and gradient norm, as text: no digit is lost."""
     steps = [json.loads(line, parse_float=str) for line in path.read_text().splitlines()]
     return {step["step"]: (step["loss"], step.get("grad_norm")) for step in steps if "loss" in step}
+
+
+def has_begun(path):
+    """Whether the metrics hold a step."""
+    return path.exists() and '{"step":' in path.read_text()
 
 
 def ended():

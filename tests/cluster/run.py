@@ -6,7 +6,7 @@
 # message that is right. hosts.py starts this as root of its namespaces.
 import json, os, pathlib, re, signal, subprocess, sys, tempfile, time
 
-from jobs import EACH, RANKS, build, check, data, ended, hosts, losses, model, on, wrong
+from jobs import EACH, RANKS, build, check, data, ended, has_begun, hosts, losses, model, on, wrong
 from launchers import by_hand, launchers, start
 
 SECONDS = 3  # the hang timeout of runs that are to hang
@@ -66,7 +66,7 @@ def begun(launch, root, program):
     metrics = pathlib.Path(tempfile.mkdtemp(dir=root)) / "metrics"
     job = start(launch, root, program, "--threads=1", data, "--steps=1000000000", f"--metrics={metrics}", f"--hang-timeout={SECONDS}")
     for _ in range(600):
-        if metrics.exists() and '"loss"' in metrics.read_text() or not job.running():
+        if has_begun(metrics) or not job.running():
             break
         time.sleep(0.1)
     return job
@@ -85,41 +85,50 @@ def conformance():
     check(not any(statuses), "collectives over two hosts have the bits of one", statuses)
 
 
-def cut_link(root, name, program, launcher, launch):
-    job = endless(launch, root, program)
+def cut_link(root, name, program, launches):
+    """Jobs of all launchers at once: `launches` holds their names and functions."""
+    jobs = {launcher: endless(launch, root, program) for launcher, launch in launches.items()}
     hosts("cut", "2")
-    left = job.gone()
+    left = {launcher: job.gone() for launcher, job in jobs.items()}
     mend_link(2)
-    job.kill()
     silent = r"no progress for \d+ s: rank \d waits in .* at step \d+.* rank [23] \(host host2, pid \d+\) does not answer$"
-    here_says = [line for line in job.errors() if re.search(silent, line)]
-    # mpirun itself waits for the host that is gone.
-    check(not left and here_says, f"{name} by {launcher}: a cut link ends all ranks, which say where", left, job.said())
+    for launcher, job in jobs.items():
+        job.kill()
+        here_says = [line for line in job.errors() if re.search(silent, line)]
+        # mpirun itself waits for the host that is gone.
+        check(not left[launcher] and here_says, f"{name} by {launcher}: a cut link ends all ranks, which say where",
+              left[launcher], job.said())
 
 
 def stopped_rank(root, name, program, launcher, launch, victim):
+    """Stops a rank; returns what is to be called to wait for the others and judge what they say. They hang meanwhile, and
+    leave the cores to another job."""
     job = endless(launch, root, program)
     number = job.ranks().get(victim)
-    if number is None:
-        return check(False, f"{name} by {launcher}: rank {victim} is there", job.said())
-    os.kill(number, signal.SIGSTOP)
-    left = job.gone(but={victim})
-    job.kill()
-    culprit = rf"rank {victim} \(host host{1 + victim // EACH}, pid {number}\) (does not answer|did not come)$"
-    errors = job.errors()
-    # The end of an MPI may overtake the word that another host has said why.
-    one = len(errors) == 1 or (launcher == "mpirun" and errors)
-    good = not left and one and all(re.search(culprit, each) and re.search(r", at step \d+", each) for each in errors)
-    # A line for each rank of all hosts: what it waits for or, if it was stopped, where it was last.
-    table = [line for line in job.said().splitlines() if re.match(r"  rank \d \(host ", line)][:RANKS]
-    for rank, line in enumerate(table):
-        good &= line.startswith(f"  rank {rank} (host host{1 + rank // EACH}, pid ")
-        if rank == victim:
-            good &= re.search(r": does not answer; was last at step \d+(, phase '\w+', command \d+ \(\w+\))?$", line) is not None
-        else:
-            good &= re.search(r": waits in .* for rank \d.*, at step \d+", line) is not None
-    good &= len(table) == RANKS
-    check(good, f"{name} by {launcher}: stopped rank {victim} is named, and the others end", left, job.said())
+    if number is not None:
+        os.kill(number, signal.SIGSTOP)
+
+    def judge():
+        if number is None:
+            return check(False, f"{name} by {launcher}: rank {victim} is there", job.said())
+        left = job.gone(but={victim})
+        job.kill()
+        culprit = rf"rank {victim} \(host host{1 + victim // EACH}, pid {number}\) (does not answer|did not come)$"
+        errors = job.errors()
+        # The end of an MPI may overtake the word that another host has said why.
+        one = len(errors) == 1 or (launcher == "mpirun" and errors)
+        good = not left and one and all(re.search(culprit, each) and re.search(r", at step \d+", each) for each in errors)
+        # A line for each rank of all hosts: what it waits for or, if it was stopped, where it was last.
+        table = [line for line in job.said().splitlines() if re.match(r"  rank \d \(host ", line)][:RANKS]
+        for rank, line in enumerate(table):
+            good &= line.startswith(f"  rank {rank} (host host{1 + rank // EACH}, pid ")
+            if rank == victim:
+                good &= re.search(r": does not answer; was last at step \d+(, phase '\w+', command \d+ \(\w+\))?$", line) is not None
+            else:
+                good &= re.search(r": waits in .* for rank \d.*, at step \d+", line) is not None
+        good &= len(table) == RANKS
+        check(good, f"{name} by {launcher}: stopped rank {victim} is named, and the others end", left, job.said())
+    return judge
 
 
 def slow_rank(root, program, launch):
@@ -149,15 +158,16 @@ def slow_rank(root, program, launch):
               for row in rows if "loss" in row), "the metrics hold the own time of each rank", *rows[-30:])
 
 
-def forgiving(launcher, test, *arguments):
-    """Runs a test of a fault, under mpirun once more if it is missed: that launcher ends ranks on its own, and may do so
-    before they have said why."""
+def forgiving(test, launches):
+    """Runs `test` with launchers, and once more with mpirun if it is missed there: that launcher ends ranks on its own, and
+    may do so before they have said why."""
     before = len(wrong)
-    test(*arguments)
-    if len(wrong) > before and launcher == "mpirun":
-        del wrong[before:]
+    test(launches)
+    again = {name: launch for name, launch in launches.items() if name == "mpirun" and any(name in each for each in wrong[before:])}
+    if again:
+        wrong[before:] = [each for each in wrong[before:] if "mpirun" not in each]
         print("once more, since mpirun ends ranks on its own:", flush=True)
-        test(*arguments)
+        test(again)
 
 
 def strangers(root, program):
@@ -215,12 +225,16 @@ def main():
         large = root / "large"
         subprocess.run([build / "bin/dtcc", model, "--bind=batch=256,seq=33", "--mesh=dp=4", "-o", large], check=True)
         slow_rank(root, large, by_hand)
-        for launcher, launch in launchers():
-            if launcher != "torchrun":  # whose agents end all ranks when one does
-                job = (root, "pp=2,dp=2", programs["pp=2,dp=2"], launcher, launch)
-                forgiving(launcher, cut_link, *job)
-                for victim in (1, 2):
-                    forgiving(launcher, stopped_rank, *job, victim)
+        name = "pp=2,dp=2"
+
+        def stopped_ranks(launches):
+            for judge in [stopped_rank(root, name, programs[name], launcher, launch, victim)
+                          for launcher, launch in launches.items() for victim in (1, 2)]:
+                judge()
+        launches = dict(launchers())
+        launches.pop("torchrun", None)  # whose agents end all ranks when one does
+        forgiving(lambda launches: cut_link(root, name, programs[name], launches), launches)
+        forgiving(stopped_ranks, launches)
     ended()
 
 

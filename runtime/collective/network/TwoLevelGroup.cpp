@@ -106,22 +106,25 @@ std::vector<std::byte> TwoLevelGroup::sumLane(const Chain &chain, int64_t chunk)
   return sum;
 }
 
+int64_t TwoLevelGroup::messageBytes() const { return std::max(leastBytes, laneBytes / (runs() - 1)); }
+
+int64_t TwoLevelGroup::chunkBytes(int64_t bytes) const {
+  const int64_t share = bytes / lanes / (chunksPerHop * (runs() - 1));
+  return std::clamp(share, leastBytes, messageBytes()) * lanes;
+}
+
 void TwoLevelGroup::run(const Chain &chain) {
   const int64_t width = dtcc_dtype_size(chain.type), size = local->size();
   const bool last = mine == runs() - 1;
-  std::vector<std::vector<std::byte>> results(static_cast<size_t>(window) + 1); /* of the last run, by chunk */
-  auto resultOf = [&](int64_t chunk) -> std::vector<std::byte> & {
-    return results[static_cast<size_t>(chunk % (window + 1))];
-  };
-  for (int64_t step = 0; step < chain.chunks + window; ++step) {
-    if (step < chain.chunks) {
-      std::vector<std::byte> sum = sumLane(chain, step);
-      if (last)
-        resultOf(step) = std::move(sum);
-      else if (!sum.empty())
-        post(laneOf(mine + 1), std::move(sum));
-    }
-    const int64_t chunk = step - window;
+  // A run goes on with later chunks while one is on its way to the last run and back, which itself has results at once.
+  const int64_t behind = window * (runs() - 1 - mine);
+  for (int64_t step = 0; step < chain.chunks + behind; ++step) {
+    std::vector<std::byte> sum;
+    if (step < chain.chunks)
+      sum = sumLane(chain, step);
+    if (!last && !sum.empty())
+      post(laneOf(mine + 1), std::move(sum));
+    const int64_t chunk = step - behind;
     if (chunk < 0)
       continue;
     const int64_t total = chain.lengthOf(chunk), slice = (total + lanes - 1) / lanes;
@@ -136,10 +139,10 @@ void TwoLevelGroup::run(const Chain &chain) {
         if (countFor(mine) > 0)
           take(laneOf(mine + 1), result.data(), countFor(mine) * width, chain.call);
       } else if (isHalf(chain.type)) {
-        narrow(chain.type, reinterpret_cast<const float *>(resultOf(chunk).data()),
-               reinterpret_cast<uint16_t *>(result.data()), count);
+        narrow(chain.type, reinterpret_cast<const float *>(sum.data()), reinterpret_cast<uint16_t *>(result.data()),
+               count);
       } else {
-        std::memcpy(result.data(), resultOf(chunk).data(), static_cast<size_t>(count * width));
+        std::memcpy(result.data(), sum.data(), static_cast<size_t>(count * width));
       }
       if (mine > 0 && countFor(mine - 1) > 0)
         post(laneOf(mine - 1), result.data(), countFor(mine - 1) * width);
@@ -160,7 +163,7 @@ void TwoLevelGroup::allReduce(const void *in, void *out, int64_t count, dtcc_dty
       sources.push_back(all.data() + i * count * width);
     return reduceElements(type, reduction, sources, {&out, 1}, 0, count, 0);
   }
-  const int64_t length = std::min(count, laneBytes / width * lanes);
+  const int64_t length = std::min(count, chunkBytes(count * width) / width);
   auto lengthOf = [=](int64_t chunk) { return std::min(length, count - chunk * length); };
   run({(count + length - 1) / length, length, type, reduction, "all_reduce", lengthOf,
        [=](int64_t chunk, int64_t) { return lengthOf(chunk); },
@@ -179,7 +182,7 @@ void TwoLevelGroup::reduceScatter(const void *in, void *out, int64_t count, dtcc
   if (count == 0)
     return;
   // A chunk holds as much of every member's part.
-  const int64_t most = std::clamp<int64_t>(laneBytes / width * lanes / size, 1, count);
+  const int64_t most = std::clamp<int64_t>(chunkBytes(count * width * size) / width / size, 1, count);
   auto partOf = [=](int64_t chunk) { return std::min(most, count - chunk * most); };
   run({(count + most - 1) / most, most * size, type, reduction, "reduce_scatter",
        [=](int64_t chunk) { return partOf(chunk) * size; },
@@ -370,8 +373,8 @@ void TwoLevelGroup::tellWhere(const Whereabouts &where) {
 }
 
 uint64_t TwoLevelGroup::stagingBytes() const {
-  // A chain holds at a time a chunk before and behind the local exchange, and its window of results.
-  auto bytes = static_cast<uint64_t>(laneBytes * (3 * local->size() + window + 1));
+  // A chain holds at a time a chunk before and behind the local exchange, and the messages that are on their way.
+  auto bytes = static_cast<uint64_t>(messageBytes() * (3 * local->size() + window * (runs() - 1) + 1));
   for (const Reserved &room : reserved)
     bytes += room.messages * static_cast<uint64_t>(room.largest);
   return bytes + local->stagingBytes();

@@ -83,8 +83,14 @@ private:
   void take(int64_t member, void *into, int64_t bytes, const char *call);
   int64_t rankOf(int64_t member) const { return membership.ranks[static_cast<size_t>(member)]; }
 
-  /// Largest message of a lane, and how many may be on their way before the first result is waited for.
-  static constexpr int64_t laneBytes = 512 << 10;
+  /// Largest message of a lane between two runs; of a longer chain less, so that no more is on its way.
+  int64_t messageBytes() const;
+  /// Bytes of a chunk of a reduction of `bytes`: small beside them, because the first one fills the chain alone.
+  int64_t chunkBytes(int64_t bytes) const;
+
+  static constexpr int64_t laneBytes = 512 << 10, leastBytes = 32 << 10;
+  static constexpr int64_t chunksPerHop = 32;
+  /// Messages of a lane that may be on their way to the next run and back.
   static constexpr int64_t window = 4;
   /// Values of all members together, up to which a reduction is a gather.
   static constexpr int64_t smallBytes = 64 << 10;

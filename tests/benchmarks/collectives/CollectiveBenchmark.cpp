@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Threads of this process: collective-benchmark RANKS. Under mpirun: the plugin; by torchrun's variables: processes
-// that meet by TCP. A second argument is the least number of bytes.
+// that meet by TCP. A second argument is the least number of bytes, a third the only operation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,12 +16,14 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <string_view>
 #include <thread>
 
 using namespace dtcc::rt;
 using namespace dtcc::rt::bench;
 
-static void runRank(Transport &transport, const char *backend, int64_t ranks, int64_t rank, int64_t least) {
+static void runRank(Transport &transport, const char *backend, int64_t ranks, int64_t rank, int64_t least,
+                    std::string_view only) {
   std::vector<int64_t> all;
   for (int64_t i = 0; i < ranks; ++i)
     all.push_back(i);
@@ -40,7 +42,7 @@ static void runRank(Transport &transport, const char *backend, int64_t ranks, in
   for (const char *operation : operations)
     for (int64_t bytes : sizes) {
       int64_t count = bytes / 4, part = count / ranks;
-      if (bytes < least)
+      if (bytes < least || (!only.empty() && only != operation))
         continue;
       if (operation != operations[0] && part == 0)
         continue;
@@ -68,12 +70,13 @@ int main(int argc, char **argv) {
     joinRun(launch);
     auto transport = createTransport(launch);
     const int64_t least = argc > 2 ? std::atoll(argv[2]) : 0;
+    const std::string_view only = argc > 3 ? argv[3] : "";
     const char *backend = launch.launcher.empty() ? "threads" : "dtcc-mpi";
     std::vector<int64_t> ranks = transport->localRanks();
     std::vector<std::thread> threads;
     for (size_t i = 1; i < ranks.size(); ++i)
-      threads.emplace_back([&, i] { runRank(*transport, backend, launch.ranks, ranks[i], least); });
-    runRank(*transport, backend, launch.ranks, ranks[0], least);
+      threads.emplace_back([&, i] { runRank(*transport, backend, launch.ranks, ranks[i], least, only); });
+    runRank(*transport, backend, launch.ranks, ranks[0], least, only);
     for (std::thread &thread : threads)
       thread.join();
   } catch (const Error &error) {

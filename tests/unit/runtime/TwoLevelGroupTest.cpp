@@ -20,12 +20,18 @@
 namespace dtcc::rt::test {
 namespace {
 
-/// Messages between threads, counted.
+/// Messages between threads, counted. Each takes as long as it has bytes, behind those that go the same way; nothing
+/// else takes any time.
 struct Wire {
+  struct Message {
+    std::vector<std::byte> data;
+    size_t arrival;
+  };
   std::mutex lock;
   std::condition_variable come;
-  std::map<std::tuple<int64_t, int64_t, uint32_t>, std::deque<std::vector<std::byte>>> messages; /* from, to, channel */
-  size_t bytes = 0;
+  std::map<std::tuple<int64_t, int64_t, uint32_t>, std::deque<Message>> messages; /* from, to, channel */
+  std::map<std::pair<int64_t, int64_t>, size_t> busyUntil;                        /* from, to */
+  size_t bytes = 0, end = 0; /* the last arrival that a rank waited for */
 };
 
 class CountedLink final : public Link {
@@ -34,7 +40,9 @@ public:
   void post(int64_t rank, uint32_t channel, std::vector<std::byte> data) override {
     std::lock_guard<std::mutex> guard(wire.lock);
     wire.bytes += data.size();
-    wire.messages[{me, rank, channel}].push_back(std::move(data));
+    size_t &arrival = wire.busyUntil[{me, rank}];
+    arrival = std::max(arrival, now) + data.size();
+    wire.messages[{me, rank, channel}].push_back({std::move(data), arrival});
     wire.come.notify_all();
   }
   void drain(int64_t, size_t, const Describe &) override {}
@@ -42,19 +50,27 @@ public:
     std::unique_lock<std::mutex> guard(wire.lock);
     auto &queue = wire.messages[{rank, me, channel}];
     wire.come.wait(guard, [&] { return !queue.empty(); });
-    std::vector<std::byte> message = std::move(queue.front());
+    Wire::Message message = std::move(queue.front());
     queue.pop_front();
-    std::memcpy(into, message.data(), std::min(message.size(), static_cast<size_t>(bytes)));
-    return static_cast<int64_t>(message.size());
+    now = std::max(now, message.arrival);
+    wire.end = std::max(wire.end, now);
+    std::memcpy(into, message.data.data(), std::min(message.data.size(), static_cast<size_t>(bytes)));
+    return static_cast<int64_t>(message.data.size());
   }
 
 private:
   Wire &wire;
   int64_t me;
+  size_t now = 0; /* of this rank */
 };
 
-/// Runs `call` on ranks of as many hosts of one rank each; returns the bytes between them.
-size_t bytesBetween(int64_t ranks, const std::function<void(Communicator &)> &call) {
+/// Bytes between ranks, and the time until the last has what it waits for.
+struct Traffic {
+  size_t bytes, time;
+};
+
+/// Runs `call` on ranks of as many hosts of one rank each.
+Traffic trafficOf(int64_t ranks, const std::function<void(Communicator &)> &call) {
   Wire wire;
   std::vector<int64_t> all(static_cast<size_t>(ranks));
   std::iota(all.begin(), all.end(), 0);
@@ -69,7 +85,7 @@ size_t bytesBetween(int64_t ranks, const std::function<void(Communicator &)> &ca
     thread.join();
   for (const auto &[way, queue] : wire.messages)
     EXPECT_TRUE(queue.empty());
-  return wire.bytes;
+  return {wire.bytes, wire.end};
 }
 
 /// Value `i` of rank `rank`: sums depend on their order.
@@ -88,20 +104,36 @@ TEST(TwoLevelGroup, AReduceScatterSendsLessThanAnAllReduce) {
           in[static_cast<size_t>(i)] = valueOf(group.index(), i);
         return in;
       };
-      size_t all = bytesBetween(ranks, [&](Communicator &group) {
+      const Traffic all = trafficOf(ranks, [&](Communicator &group) {
         std::vector<float> in = inputOf(group), out(in.size());
         group.allReduce(in.data(), out.data(), count, DTCC_F32, DTCC_SUM);
         if (group.index() == 0)
           whole = out;
       });
-      size_t scattered = bytesBetween(ranks, [&](Communicator &group) {
+      const Traffic scattered = trafficOf(ranks, [&](Communicator &group) {
         std::vector<float> in = inputOf(group), out(static_cast<size_t>(part));
         group.reduceScatter(in.data(), out.data(), part, DTCC_F32, DTCC_SUM);
         EXPECT_EQ(std::memcmp(out.data(), whole.data() + group.index() * part, out.size() * sizeof(float)), 0)
             << "rank " << group.index();
       });
-      EXPECT_EQ(all, static_cast<size_t>(2 * (ranks - 1) * count) * sizeof(float));
-      EXPECT_EQ(scattered * 4, all * 3) << part << " of " << ranks;
+      EXPECT_EQ(all.bytes, static_cast<size_t>(2 * (ranks - 1) * count) * sizeof(float));
+      EXPECT_EQ(scattered.bytes * 4, all.bytes * 3) << part << " of " << ranks;
+    }
+}
+
+/// Values go over each wire once in each direction, and the two directions overlap.
+TEST(TwoLevelGroup, AnAllReduceTakesLittleLongerThanItsBytesOnAWire) {
+  for (int64_t count : {1 << 18, 1 << 20, 3 << 20})
+    for (int64_t ranks : {2, 3, 4}) {
+      const Traffic traffic = trafficOf(ranks, [&](Communicator &group) {
+        std::vector<float> values(static_cast<size_t>(count), 1);
+        group.allReduce(values.data(), values.data(), count, DTCC_F32, DTCC_SUM);
+        EXPECT_EQ(values.back(), static_cast<float>(ranks));
+      });
+      const auto bytes = static_cast<size_t>(count) * sizeof(float);
+      // Results wait for the chunks that may be on their way: four for every hop but the last, which takes one.
+      const size_t hops = static_cast<size_t>(ranks) - 1, chunk = std::max<size_t>(32 << 10, bytes / hops / 32);
+      EXPECT_LE(traffic.time, bytes + (4 * hops - 3) * chunk) << bytes << " bytes over " << ranks << " hosts";
     }
 }
 
