@@ -8,7 +8,7 @@
 // The dialect, its type constraints and the base classes of its ops. Ops stand by
 // family in ElementwiseOps.td, RandomOps.td, MovementOps.td, ContractionOps.td,
 // NormOps.td, BatchNormOps.td, WindowOps.td, AttentionOps.td, ExpertOps.td, LossOps.td,
-// GradientOps.td and TrainingOps.td.
+// RecurrenceOps.td, GradientOps.td and TrainingOps.td.
 //
 //===----------------------------------------------------------------------===//
 

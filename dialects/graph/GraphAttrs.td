@@ -24,6 +24,16 @@ class Graph_EnumAttr<EnumAttrInfo info, string mnemonic> : EnumAttr<Graph_Dialec
 
 def Graph_ReductionAttr : DTCC_ReductionAttr<Graph_Dialect, "reduce_kind">;
 
+def Graph_RecurrentCellAttr : AttrDef<Graph_Dialect, "RecurrentCell"> {
+  let mnemonic = "recurrent_cell";
+  let summary = "what a step of a recurrent layer computes";
+  let parameters = (ins DTCC_RecurrentCell:$value);
+  let assemblyFormat = "$value";
+  let returnType = "::dtcc::RecurrentCell";
+  let convertFromStorage = "$_self.getValue()";
+  let constBuilderCall = "::dtcc::graph::RecurrentCellAttr::get($_builder.getContext(), $0)";
+}
+
 def Graph_Predicate : Graph_Enum<"Predicate", "comparison; on floats ordered, but ne", [
     I32EnumAttrCase<"eq", 0>, I32EnumAttrCase<"ne", 1>, I32EnumAttrCase<"lt", 2>,
     I32EnumAttrCase<"le", 3>, I32EnumAttrCase<"gt", 4>, I32EnumAttrCase<"ge", 5>]>;

@@ -33,3 +33,13 @@ FailureOr<dtcc::CollectiveKind> dtcc::parseCollectiveKind(AsmParser &parser) {
 FailureOr<dtcc::Reduction> dtcc::parseReduction(AsmParser &parser) {
   return parseRow(parser, "reduction", kReductionNames, findReduction);
 }
+
+FailureOr<dtcc::RecurrentCell> dtcc::parseRecurrentCell(AsmParser &parser) {
+  SmallVector<std::string_view> all;
+  for (const RecurrentCellInfo &info : kRecurrentCellInfos)
+    all.push_back(info.mnemonic);
+  return parseRow(parser, "recurrent cell", all, [&](std::string_view keyword) {
+    auto row = llvm::find(all, keyword);
+    return row == all.end() ? std::nullopt : std::optional(static_cast<RecurrentCell>(row - all.begin()));
+  });
+}

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rows of runtime/abi/Collectives.def and Reductions.def as keywords of IR: the dialects list neither again.
+// The rows of runtime/abi/Collectives.def, Reductions.def and RecurrentCells.def as keywords of IR: the dialects list
+// none of them again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,12 +15,16 @@
 
 #include "mlir/IR/OpImplementation.h"
 #include "runtime/abi/Collectives.h"
+#include "runtime/abi/RecurrentCell.h"
 
 namespace dtcc {
 
 /// Parse the mnemonic of a row.
 mlir::FailureOr<CollectiveKind> parseCollectiveKind(mlir::AsmParser &parser);
 mlir::FailureOr<Reduction> parseReduction(mlir::AsmParser &parser);
+mlir::FailureOr<RecurrentCell> parseRecurrentCell(mlir::AsmParser &parser);
+
+inline const RecurrentCellInfo &infoOf(RecurrentCell cell) { return kRecurrentCellInfos[static_cast<uint32_t>(cell)]; }
 
 } // namespace dtcc
 

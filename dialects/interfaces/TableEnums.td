@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// TableGen cannot read Reductions.def, so a dialect's attribute names the C++ type alone, and TableEnums.h parses it.
+// TableGen cannot read Reductions.def and RecurrentCells.def, so a dialect's attribute names the C++ type alone, and
+// TableEnums.h parses it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +29,11 @@ class DTCC_ReductionAttr<Dialect dialect, string mnem> : AttrDef<dialect, "Reduc
   let returnType = "::dtcc::Reduction";
   let convertFromStorage = "$_self.getValue()";
   let constBuilderCall = dialect.cppNamespace#"::ReductionAttr::get($_builder.getContext(), $0)";
+}
+
+def DTCC_RecurrentCell : AttrParameter<"::dtcc::RecurrentCell", "a row of runtime/abi/RecurrentCells.def"> {
+  let parser = "::dtcc::parseRecurrentCell($_parser)";
+  let printer = "$_printer << ::dtcc::infoOf($_self).mnemonic";
 }
 
 #endif // DTCC_DIALECTS_INTERFACES_TABLEENUMS

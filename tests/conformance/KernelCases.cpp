@@ -7,6 +7,7 @@
 
 #include "tests/conformance/KernelCases.h"
 
+#include "runtime/abi/RecurrentCell.h"
 #include "runtime/core/HalfFloat.h"
 #include "runtime/kernels/GroupedMatmul.h"
 
@@ -461,6 +462,59 @@ void addWindows(Cases &cases) {
   }
 }
 
+/// Recurrent layers of all cells in both directions, and their gradients.
+void addRecurrences(Cases &cases) {
+  struct Shape {
+    int64_t steps, samples, units;
+  };
+  for (Shape s : {Shape{1, 2, 3}, Shape{5, 3, 7}, Shape{4, 2, 40}})
+    for (uint32_t number = 0; number < kRecurrentCells; ++number)
+      for (int64_t reverse : {0, 1})
+        for (int64_t form : {0, 1, 2}) {
+          const auto cell = static_cast<RecurrentCell>(number);
+          const bool hasC = cell == RecurrentCell::Lstm, resetAfter = cell == RecurrentCell::GruResetAfter;
+          const RecurrentCellInfo &info = kRecurrentCellInfos[number];
+          const std::vector<int64_t> inputs = {s.steps, s.samples, info.gates, s.units}, state = {s.samples, s.units},
+                                     states = {s.steps, s.samples, s.units},
+                                     saved = {s.steps, s.samples, info.saved, s.units},
+                                     weight = {info.gates, s.units, s.units};
+          const bool gradient = form > 0, hasDc = form == 2;
+          if (hasDc && !hasC)
+            continue;
+          Maker m("recurrence " + text({s.steps, s.samples, s.units, number, reverse, form}),
+                  gradient ? DTCC_LIB_RECURRENCE_GRAD : DTCC_LIB_RECURRENCE);
+          auto floats = [&](const std::vector<int64_t> &sizes) { m.floats(DTCC_F32, sizes, {}, 0, 0.5f); };
+          auto output = [&](const std::vector<int64_t> &sizes) { m.output(DTCC_F32, sizes); };
+          floats(gradient ? states : inputs);
+          floats(weight);
+          if (gradient) {
+            for (const auto &sizes : {states, state, saved})
+              floats(sizes);
+            if (hasC)
+              floats(states), floats(state);
+            if (hasDc)
+              floats(states);
+            output(inputs), output(state);
+          } else {
+            floats(state);
+            if (hasC || resetAfter)
+              floats(hasC ? state : std::vector<int64_t>{s.units});
+            output(states);
+            if (hasC)
+              output(states);
+            output(saved);
+          }
+          if (gradient && (hasC || resetAfter))
+            output(hasC ? state : inputs);
+          m.workspace(s.samples * s.units * int64_t{sizeof(float)});
+          m.attributes({number, reverse});
+          if (gradient)
+            m.attributes({hasDc});
+          m.made.tolerance = 2e-5f;
+          cases.push_back(m.made);
+        }
+}
+
 } // namespace
 
 std::vector<KernelCase> kernelCases() {
@@ -473,6 +527,7 @@ std::vector<KernelCase> kernelCases() {
   addUpdates(cases);
   addRows(cases);
   addWindows(cases);
+  addRecurrences(cases);
   addAttention(cases);
   return cases;
 }

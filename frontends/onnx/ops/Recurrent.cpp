@@ -1,13 +1,13 @@
-//===- ops/Recurrent.cpp - RNN, GRU and LSTM, step by step
+//===- ops/Recurrent.cpp - RNN, GRU and LSTM
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Inputs are projected at once; then every step of the sequence is written out, since a
-// graph has no loops. The gates of a layer are a dimension of their own, so that hidden
-// units may be split over ranks.
+// Inputs are projected at once. The steps of a longer layer are then one graph.recurrence for each
+// direction, those of a short layer are written out. The gates of a layer are a dimension of their
+// own, so that hidden units of steps that are written out may be split over ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,10 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::onnx;
 
-/// Steps of a layer, both directions: some twenty ops each, with their gradients.
+/// Steps of a layer that are written out, both directions: some twenty ops each, with their gradients.
 static constexpr int64_t kMostSteps = 1024;
+/// Layers of fewer steps are written out: their units may be split over ranks, and kernels join their functions.
+static constexpr int64_t kLeastSteps = 17;
 
 namespace {
 /// Functions that `activations` may name.
@@ -52,6 +54,8 @@ struct Cell {
   /// Numbers of gates for which the hidden state is multiplied at once.
   SmallVector<int64_t> products;
   SmallVector<StringRef> functions;
+  /// The cell of graph.recurrence with these functions; nothing if there is none. `resetAfter`: linear_before_reset.
+  std::optional<RecurrentCell> (*kind)(ArrayRef<StringRef> functions, bool resetAfter);
   Memory (*step)(Layer &layer, const Tensor &projected, const Memory &memory);
 };
 } // namespace
@@ -109,6 +113,22 @@ static Memory gruStep(Layer &layer, const Tensor &projected, const Memory &memor
   return {memory.h ? emit.add(fresh, emit.mul(update, memory.h)) : fresh, nullptr};
 }
 
+static std::optional<RecurrentCell> rnnKind(ArrayRef<StringRef> functions, bool) {
+  if (functions[0] == "Sigmoid")
+    return std::nullopt;
+  return functions[0] == "Tanh" ? RecurrentCell::Tanh : RecurrentCell::Relu;
+}
+static std::optional<RecurrentCell> gruKind(ArrayRef<StringRef> functions, bool resetAfter) {
+  if (functions != ArrayRef<StringRef>{"Sigmoid", "Tanh"})
+    return std::nullopt;
+  return resetAfter ? RecurrentCell::GruResetAfter : RecurrentCell::Gru;
+}
+static std::optional<RecurrentCell> lstmKind(ArrayRef<StringRef> functions, bool) {
+  if (functions != ArrayRef<StringRef>{"Sigmoid", "Tanh", "Tanh"})
+    return std::nullopt;
+  return RecurrentCell::Lstm;
+}
+
 static CellFunction functionNamed(StringRef name) {
   if (name == "Sigmoid")
     return [](Emitter &emit, const Tensor &x) { return emit.unary<graph::LogisticOp>(x); };
@@ -128,8 +148,12 @@ struct Sequence {
   Memory start;
   int64_t length, directions, units;
   bool batchFirst, reverse;
-  /// Activation functions of all directions, one direction after the other.
+  bool resetAfter;
+  /// Activation functions of all directions, one direction after the other, and their names.
   SmallVector<CellFunction> functions;
+  SmallVector<StringRef> names;
+  /// The cell of each direction if its steps are one op; empty where they are written out.
+  SmallVector<RecurrentCell> kinds;
 };
 } // namespace
 
@@ -147,6 +171,25 @@ static FailureOr<Tensor> startOf(OpBinder &node, unsigned i, const Sequence &s) 
   if (knownSplat(start) == 0.0)
     return Tensor();
   return s.batchFirst ? node.emit().transpose(start, {1, 0, 2}) : start;
+}
+
+/// Decides whether the steps are one op or written out.
+static LogicalResult chooseForm(OpBinder &node, const Cell &cell, Sequence &s) {
+  if (s.length < kLeastSteps)
+    return success();
+  const size_t functions = cell.functions.size();
+  for (int64_t direction = 0; elementOf(s.x).isF32() && direction < s.directions; ++direction)
+    if (auto kind = cell.kind(ArrayRef(s.names).slice(direction * functions, functions), s.resetAfter))
+      s.kinds.push_back(*kind);
+  if (int64_t(s.kinds.size()) == s.directions)
+    return success();
+  s.kinds.clear();
+  if (s.length > kMostSteps / s.directions)
+    return node.error(
+        "a sequence of 1 to " + Twine(kMostSteps / s.directions) +
+        " steps can be written out, as layers of other types than f32 or of unusual activations are, got: " +
+        Twine(s.length));
+  return success();
 }
 
 static FailureOr<Sequence> sequenceOf(OpBinder &node, const Cell &cell) {
@@ -169,9 +212,8 @@ static FailureOr<Sequence> sequenceOf(OpBinder &node, const Cell &cell) {
       (s.biases && shapeOf(s.biases) != ArrayRef<int64_t>{s.directions, 2 * rows}))
     return node.error("weights and biases must be of " + Twine(cell.gates) + " gates of " + Twine(s.units) +
                       " units, in " + Twine(s.directions) + " directions");
-  if (s.length < 1 || s.length > kMostSteps / s.directions)
-    return node.error("a sequence of 1 to " + Twine(kMostSteps / s.directions) +
-                      " steps can be written out, got: " + Twine(s.length));
+  if (s.length < 1)
+    return node.error("must have at least 1 step, got: " + Twine(s.length));
   if (node.has(4)) {
     std::optional<double> lengths = knownSplat(node.input(4));
     if (!lengths || *lengths != static_cast<double>(s.length))
@@ -192,13 +234,42 @@ static FailureOr<Sequence> sequenceOf(OpBinder &node, const Cell &cell) {
     if (named)
       name = i < named->strings_size() ? StringRef(named->strings(i)) : StringRef();
     s.functions.push_back(functionNamed(name));
+    s.names.push_back(name);
     if (!s.functions.back())
       return node.error("activations must be Sigmoid, Tanh or Relu, " + Twine(count) + " of them, got: '" + name + "'");
   }
+  s.resetAfter = node.integer("linear_before_reset", 0) != 0;
+  if (failed(chooseForm(node, cell, s)))
+    return failure();
   return s;
 }
 
-/// All steps of one direction: h after each, [1, 1, batch, unit] in the order of the sequence, and the last memory.
+/// All steps of one direction as one op. `bias` [gate, unit] of the recurrent products or null.
+static Memory runAtOnce(Emitter &emit, RecurrentCell cell, const Tensor &projected, const Tensor &weight,
+                        const Tensor &bias, const Memory &start, bool backwards, SmallVectorImpl<Tensor> &results) {
+  if (!projected || !weight)
+    return {};
+  ArrayRef<int64_t> shape = shapeOf(projected);
+  const int64_t steps = shape[0], samples = shape[1], units = shape[3];
+  auto typed = [&](ArrayRef<int64_t> sizes) { return typeLike(projected, sizes); };
+  auto orZeros = [&](const Tensor &x, ArrayRef<int64_t> sizes) { return x ? x : emit.splat(typed(sizes), 0); };
+  const bool hasC = cell == RecurrentCell::Lstm;
+  Tensor other = hasC ? orZeros(start.c, {samples, units}) : nullptr;
+  if (cell == RecurrentCell::GruResetAfter)
+    other = bias ? cellAt(emit, bias, 0, 2) : emit.splat(typed({units}), 0);
+  Type states = typed({steps, samples, units}), saved = typed({steps, samples, infoOf(cell).saved, units});
+  Value inputs = emit.value(projected), weights = emit.value(weight);
+  Value first = emit.value(orZeros(start.h, {samples, units})), last = other ? emit.value(other) : Value();
+  auto op = graph::RecurrenceOp::create(emit.getBuilder(), emit.getLoc(), states, hasC ? states : Type(), saved, cell,
+                                        inputs, weights, first, last, backwards);
+  Tensor h = emit.fromValue(op.getH()), c = hasC ? emit.fromValue(op.getC()) : nullptr;
+  const int64_t end = backwards ? 0 : steps - 1;
+  results.assign({h ? unsqueeze(emit, h, 1) : nullptr});
+  return {h ? cellAt(emit, h, 0, end) : nullptr, c ? cellAt(emit, c, 0, end) : nullptr};
+}
+
+/// All steps of one direction: h after each, or of all steps together, [.., 1, batch, unit] in the order of the
+/// sequence, and the last memory.
 static Memory runDirection(OpBinder &node, const Cell &cell, const Sequence &s, int64_t direction,
                            SmallVectorImpl<Tensor> &results) {
   Emitter &emit = node.emit();
@@ -209,21 +280,12 @@ static Memory runDirection(OpBinder &node, const Cell &cell, const Sequence &s, 
     return emit.reshape(sliceOf(emit, own, 0, first, cell.gates * s.units), shape);
   };
   Layer layer{emit, {}, nullptr, {}};
-  int64_t first = 0;
-  for (int64_t count : cell.products) {
-    layer.recurrent.push_back(sliceOf(emit, gates(s.recurrent, 0), 0, first, count));
-    first += count;
-  }
-  size_t functions = cell.functions.size();
-  layer.functions.assign(s.functions.begin() + direction * functions,
-                         s.functions.begin() + (direction + 1) * functions);
-  layer.linearBeforeReset = node.integer("linear_before_reset", 0) != 0;
   Tensor projected = contract(emit, "sbi,ghi->sbgh", s.x, gates(s.weights, 0));
   if (s.biases) {
     Tensor bias = gates(s.biases, 0);
     layer.recurrentBias = gates(s.biases, cell.gates * s.units);
-    // The step adds the bias of a GRU's hidden gate, because the reset may apply to it.
-    if (cell.step == gruStep) {
+    // The step adds the bias of a GRU's hidden gate if the reset applies to it.
+    if (cell.step == gruStep && (s.resetAfter || s.kinds.empty())) {
       Tensor zero = emit.splat(typeLike(bias, {1, s.units}), 0);
       bias = emit.add(bias, emit.concat({sliceOf(emit, layer.recurrentBias, 0, 0, 2), zero}, 0));
     } else {
@@ -234,6 +296,18 @@ static Memory runDirection(OpBinder &node, const Cell &cell, const Sequence &s, 
   Memory memory{s.start.h ? cellAt(emit, s.start.h, 0, direction) : nullptr,
                 s.start.c ? cellAt(emit, s.start.c, 0, direction) : nullptr};
   bool backwards = s.reverse || direction == 1;
+  if (!s.kinds.empty())
+    return runAtOnce(emit, s.kinds[direction], projected, gates(s.recurrent, 0), layer.recurrentBias, memory, backwards,
+                     results);
+  int64_t first = 0;
+  for (int64_t count : cell.products) {
+    layer.recurrent.push_back(sliceOf(emit, gates(s.recurrent, 0), 0, first, count));
+    first += count;
+  }
+  size_t functions = cell.functions.size();
+  layer.functions.assign(s.functions.begin() + direction * functions,
+                         s.functions.begin() + (direction + 1) * functions);
+  layer.linearBeforeReset = s.resetAfter;
   results.resize(s.length);
   for (int64_t i = 0; i < s.length; ++i) {
     int64_t place = backwards ? s.length - 1 - i : i;
@@ -276,9 +350,10 @@ static LogicalResult recurrentRule(OpBinder &node, const Cell &cell) {
 }
 
 void dtcc::onnx::addRecurrentRules(RuleTable &table) {
-  table.on("RNN", 7, {3, 6}, [](OpBinder &node) { return recurrentRule(node, {1, {1}, {"Tanh"}, rnnStep}); });
+  table.on("RNN", 7, {3, 6}, [](OpBinder &node) { return recurrentRule(node, {1, {1}, {"Tanh"}, rnnKind, rnnStep}); });
   table.on("GRU", 7, {3, 6},
-           [](OpBinder &node) { return recurrentRule(node, {3, {2, 1}, {"Sigmoid", "Tanh"}, gruStep}); });
-  table.on("LSTM", 7, {3, 8},
-           [](OpBinder &node) { return recurrentRule(node, {4, {4}, {"Sigmoid", "Tanh", "Tanh"}, lstmStep}); });
+           [](OpBinder &node) { return recurrentRule(node, {3, {2, 1}, {"Sigmoid", "Tanh"}, gruKind, gruStep}); });
+  table.on("LSTM", 7, {3, 8}, [](OpBinder &node) {
+    return recurrentRule(node, {4, {4}, {"Sigmoid", "Tanh", "Tanh"}, lstmKind, lstmStep});
+  });
 }

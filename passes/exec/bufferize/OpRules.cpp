@@ -20,6 +20,7 @@ const OpRule *dtcc::exec::findRule(Operation *op) {
     addLibraryRules(table);
     addExpertRules(table);
     addWindowRules(table);
+    addRecurrenceRules(table);
     addCollectiveRules(table);
     addRowRules(table);
     addUpdateRules(table);

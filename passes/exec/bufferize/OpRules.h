@@ -22,6 +22,7 @@ void addAttentionRules(OpRules &rules);  // attention, the order of positions
 void addLibraryRules(OpRules &rules);    // embedding, cross entropy
 void addExpertRules(OpRules &rules);     // picks, grouped products
 void addWindowRules(OpRules &rules);     // convolution, pooling
+void addRecurrenceRules(OpRules &rules); // recurrent layers
 void addCollectiveRules(OpRules &rules); // messages, and what a rank takes of its own
 void addRowRules(OpRules &rules);        // tokens to experts and back
 void addUpdateRules(OpRules &rules);     // inputs, buckets, norm, update, report

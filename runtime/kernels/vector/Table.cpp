@@ -30,6 +30,10 @@ const VectorKernels table = {
     widen,
     narrow,
     productBlock,
+    recurrentStep,
+    recurrentReset,
+    recurrentStepGrad,
+    recurrentResetGrad,
 };
 
 } // namespace dtcc::rt::DTCC_SIMD_LEVEL

@@ -31,6 +31,11 @@ void widen(dtcc_dtype half, const void *from, int64_t n, float *to);
 void narrow(dtcc_dtype half, const float *from, int64_t n, void *to);
 void productBlock(const ProductProblem &problem, int64_t g, int64_t row, int64_t rows, int64_t column, float *scratch);
 
+void recurrentStep(RecurrentCell cell, const RecurrentRow &row);
+void recurrentReset(const RecurrentRow &row);
+void recurrentStepGrad(RecurrentCell cell, const RecurrentGradRow &row);
+void recurrentResetGrad(const RecurrentGradRow &row);
+
 extern const VectorKernels table;
 
 } // namespace dtcc::rt::DTCC_SIMD_LEVEL

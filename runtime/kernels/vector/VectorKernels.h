@@ -15,6 +15,7 @@
 
 #include "runtime/kernels/vector/AttentionProblem.h"
 #include "runtime/kernels/vector/ProductProblem.h"
+#include "runtime/kernels/vector/RecurrenceRows.h"
 
 namespace dtcc::rt {
 
@@ -82,6 +83,13 @@ struct VectorKernels {
   /// Rows [row, row + rows) of columns [column, column + productColumns) of matrix
   /// `g` of a product; rows <= productRows. `scratch`: productScratch floats, and halfProductScratch more for halves.
   void (*product)(const ProductProblem &problem, int64_t g, int64_t row, int64_t rows, int64_t column, float *scratch);
+
+  /// The functions of a recurrent cell behind its products, and the slopes before them. A gru has a product between its
+  /// reset gate and its step, and in the backward pass between the step's slopes and the reset gate's.
+  void (*recurrentStep)(RecurrentCell cell, const RecurrentRow &row);
+  void (*recurrentReset)(const RecurrentRow &row);
+  void (*recurrentStepGrad)(RecurrentCell cell, const RecurrentGradRow &row);
+  void (*recurrentResetGrad)(const RecurrentGradRow &row);
 };
 
 /// Queries of one forward item, and of one backward block.

@@ -2,11 +2,14 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A model of recurrent layers, one after the other; against_reference.py says how it is called."""
+import os
+
 import against_reference
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-BATCH, SEQ, WIDTH, WORDS = 4, 5, 4, 8
+# Layers of more than 16 steps are one op, shorter ones are written out.
+BATCH, SEQ, WIDTH, WORDS = 4, int(os.environ.get("STEPS", 5)), 4, 8
 
 
 def parameters():

@@ -9,7 +9,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-BATCH, SEQ, WIDTH, WORDS = 4, 5, 4, 8
+# Layers of more than 16 steps are one op, shorter ones are written out.
+BATCH, SEQ, WIDTH, WORDS = 4, int(os.environ.get("STEPS", 5)), 4, 8
 
 
 def model(joint):

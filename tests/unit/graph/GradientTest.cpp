@@ -147,6 +147,31 @@ const Case cases[] = {
      "graph.attention %q, %k, %v mask(%a, %b) <segment = true> {scale = 0.5, empty_row = #graph<empty_row zero>} : "
      "(tensor<1x3x1x2xf64>, tensor<1x3x1x2xf64>, tensor<1x3x1x2xf64>, tensor<1x3xi64>, tensor<1x3xi64>) -> "
      "(tensor<1x3x1x2xf64>, tensor<1x1x3xf64>)"},
+    // Every cell, in both directions.
+    {"graph.recurrence", "%p: tensor<3x2x1x3xf64>, %w: tensor<1x3x3xf64>, %s: tensor<2x3xf64>",
+     "graph.recurrence tanh %p, %w, %s : (tensor<3x2x1x3xf64>, tensor<1x3x3xf64>, tensor<2x3xf64>) -> "
+     "(tensor<3x2x3xf64>, tensor<3x2x1x3xf64>)"},
+    {"graph.recurrence", "%p: tensor<3x2x1x3xf64>, %w: tensor<1x3x3xf64>, %s: tensor<2x3xf64>",
+     "graph.recurrence relu %p, %w, %s : (tensor<3x2x1x3xf64>, tensor<1x3x3xf64>, tensor<2x3xf64>) -> "
+     "(tensor<3x2x3xf64>, tensor<3x2x1x3xf64>)"},
+    {"graph.recurrence", "%p: tensor<3x2x4x3xf64>, %w: tensor<4x3x3xf64>, %s: tensor<2x3xf64>, %o: tensor<2x3xf64>",
+     "graph.recurrence lstm %p, %w, %s, %o : (tensor<3x2x4x3xf64>, tensor<4x3x3xf64>, tensor<2x3xf64>, "
+     "tensor<2x3xf64>) -> (tensor<3x2x3xf64>, tensor<3x2x3xf64>, tensor<3x2x4x3xf64>)"},
+    {"graph.recurrence", "%p: tensor<3x2x4x3xf64>, %w: tensor<4x3x3xf64>, %s: tensor<2x3xf64>, %o: tensor<2x3xf64>",
+     "graph.recurrence lstm %p, %w, %s, %o {reverse} : (tensor<3x2x4x3xf64>, tensor<4x3x3xf64>, tensor<2x3xf64>, "
+     "tensor<2x3xf64>) -> (tensor<3x2x3xf64>, tensor<3x2x3xf64>, tensor<3x2x4x3xf64>)"},
+    {"graph.recurrence", "%p: tensor<3x2x3x3xf64>, %w: tensor<3x3x3xf64>, %s: tensor<2x3xf64>",
+     "graph.recurrence gru %p, %w, %s : (tensor<3x2x3x3xf64>, tensor<3x3x3xf64>, tensor<2x3xf64>) -> "
+     "(tensor<3x2x3xf64>, tensor<3x2x3x3xf64>)"},
+    {"graph.recurrence", "%p: tensor<3x2x3x3xf64>, %w: tensor<3x3x3xf64>, %s: tensor<2x3xf64>",
+     "graph.recurrence gru %p, %w, %s {reverse} : (tensor<3x2x3x3xf64>, tensor<3x3x3xf64>, tensor<2x3xf64>) -> "
+     "(tensor<3x2x3xf64>, tensor<3x2x3x3xf64>)"},
+    {"graph.recurrence", "%p: tensor<3x2x3x3xf64>, %w: tensor<3x3x3xf64>, %s: tensor<2x3xf64>, %o: tensor<3xf64>",
+     "graph.recurrence gru_reset_after %p, %w, %s, %o : (tensor<3x2x3x3xf64>, tensor<3x3x3xf64>, tensor<2x3xf64>, "
+     "tensor<3xf64>) -> (tensor<3x2x3xf64>, tensor<3x2x4x3xf64>)"},
+    {"graph.recurrence", "%p: tensor<3x2x3x3xf64>, %w: tensor<3x3x3xf64>, %s: tensor<2x3xf64>, %o: tensor<3xf64>",
+     "graph.recurrence gru_reset_after %p, %w, %s, %o {reverse} : (tensor<3x2x3x3xf64>, tensor<3x3x3xf64>, "
+     "tensor<2x3xf64>, tensor<3xf64>) -> (tensor<3x2x3xf64>, tensor<3x2x4x3xf64>)"},
     {"graph.scatter_add", "%x: tensor<4x2x3xf64>, %i: tensor<4x2xi64>",
      "graph.scatter_add %x, %i : (tensor<4x2x3xf64>, tensor<4x2xi64>) -> tensor<5x3xf64>"},
     {"graph.top_k", "%x: tensor<3x2x5xf64>",
@@ -169,6 +194,8 @@ const char *rotaryBody = "%c = graph.cos %t : tensor<3x2xf64>\n %s = graph.sin %
 
 /// Results that carry the gradient: statistics do not.
 unsigned gradientResults(Operation *op) {
+  if (isa<RecurrenceOp>(op))
+    return op->getNumResults() - 1;
   return isa<LayerNormOp, RmsNormOp, BatchNormOp, AttentionOp, ExpertsOp, CrossEntropyOp>(op) ? 1 : op->getNumResults();
 }
 

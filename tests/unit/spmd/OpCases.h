@@ -255,6 +255,54 @@ inline const OpCase kOpCases[] = {
      "graph.experts_weight_grad %d, %x, %i, %r, %h, %e : (tensor<2x3x6xf64>, tensor<2x3x4xf64>, tensor<2x3x2xi64>, "
      "tensor<2x3x2xf64>, tensor<2x3x2x2x3xf64>, tensor<2x3x2x2x3xf64>) -> (tensor<5x2x3x4xf64>, tensor<5x6x3xf64>)",
      5},
+    {"graph.recurrence", "%p: tensor<2x6x1x3xf64>, %w: tensor<1x3x3xf64>, %s: tensor<6x3xf64>",
+     "graph.recurrence tanh %p, %w, %s : (tensor<2x6x1x3xf64>, tensor<1x3x3xf64>, tensor<6x3xf64>) -> "
+     "(tensor<2x6x3xf64>, tensor<2x6x1x3xf64>)"},
+    {"graph.recurrence_grad",
+     "%d: tensor<2x6x3xf64>, %w: tensor<1x3x3xf64>, %h: tensor<2x6x3xf64>, %s: tensor<6x3xf64>, %g: "
+     "tensor<2x6x1x3xf64>",
+     "graph.recurrence_grad tanh %d, %w, %h, %s, %g : (tensor<2x6x3xf64>, tensor<1x3x3xf64>, tensor<2x6x3xf64>, "
+     "tensor<6x3xf64>, tensor<2x6x1x3xf64>) -> (tensor<2x6x1x3xf64>, tensor<6x3xf64>)"},
+    {"graph.recurrence", "%p: tensor<2x6x1x3xf64>, %w: tensor<1x3x3xf64>, %s: tensor<6x3xf64>",
+     "graph.recurrence relu %p, %w, %s : (tensor<2x6x1x3xf64>, tensor<1x3x3xf64>, tensor<6x3xf64>) -> "
+     "(tensor<2x6x3xf64>, tensor<2x6x1x3xf64>)"},
+    {"graph.recurrence_grad",
+     "%d: tensor<2x6x3xf64>, %w: tensor<1x3x3xf64>, %h: tensor<2x6x3xf64>, %s: tensor<6x3xf64>, %g: "
+     "tensor<2x6x1x3xf64>",
+     "graph.recurrence_grad relu %d, %w, %h, %s, %g : (tensor<2x6x3xf64>, tensor<1x3x3xf64>, tensor<2x6x3xf64>, "
+     "tensor<6x3xf64>, tensor<2x6x1x3xf64>) -> (tensor<2x6x1x3xf64>, tensor<6x3xf64>)"},
+    {"graph.recurrence", "%p: tensor<2x6x4x3xf64>, %w: tensor<4x3x3xf64>, %s: tensor<6x3xf64>, %o: tensor<6x3xf64>",
+     "graph.recurrence lstm %p, %w, %s, %o : (tensor<2x6x4x3xf64>, tensor<4x3x3xf64>, tensor<6x3xf64>, "
+     "tensor<6x3xf64>) -> (tensor<2x6x3xf64>, tensor<2x6x3xf64>, tensor<2x6x4x3xf64>)"},
+    {"graph.recurrence_grad",
+     "%d: tensor<2x6x3xf64>, %w: tensor<4x3x3xf64>, %h: tensor<2x6x3xf64>, %s: tensor<6x3xf64>, %g: "
+     "tensor<2x6x4x3xf64>, %c: tensor<2x6x3xf64>, %i: tensor<6x3xf64>",
+     "graph.recurrence_grad lstm %d, %w, %h, %s, %g memory(%c, %i) : (tensor<2x6x3xf64>, tensor<4x3x3xf64>, "
+     "tensor<2x6x3xf64>, tensor<6x3xf64>, tensor<2x6x4x3xf64>, tensor<2x6x3xf64>, tensor<6x3xf64>) -> "
+     "(tensor<2x6x4x3xf64>, tensor<6x3xf64>, tensor<6x3xf64>)"},
+    {"graph.recurrence_grad",
+     "%d: tensor<2x6x3xf64>, %w: tensor<4x3x3xf64>, %h: tensor<2x6x3xf64>, %s: tensor<6x3xf64>, %g: "
+     "tensor<2x6x4x3xf64>, %c: tensor<2x6x3xf64>, %i: tensor<6x3xf64>, %e: tensor<2x6x3xf64>",
+     "graph.recurrence_grad lstm %d, %w, %h, %s, %g memory(%c, %i, %e) {reverse} : (tensor<2x6x3xf64>, "
+     "tensor<4x3x3xf64>, tensor<2x6x3xf64>, tensor<6x3xf64>, tensor<2x6x4x3xf64>, tensor<2x6x3xf64>, tensor<6x3xf64>, "
+     "tensor<2x6x3xf64>) -> (tensor<2x6x4x3xf64>, tensor<6x3xf64>, tensor<6x3xf64>)"},
+    {"graph.recurrence", "%p: tensor<2x6x3x3xf64>, %w: tensor<3x3x3xf64>, %s: tensor<6x3xf64>",
+     "graph.recurrence gru %p, %w, %s : (tensor<2x6x3x3xf64>, tensor<3x3x3xf64>, tensor<6x3xf64>) -> "
+     "(tensor<2x6x3xf64>, tensor<2x6x3x3xf64>)"},
+    {"graph.recurrence_grad",
+     "%d: tensor<2x6x3xf64>, %w: tensor<3x3x3xf64>, %h: tensor<2x6x3xf64>, %s: tensor<6x3xf64>, %g: "
+     "tensor<2x6x3x3xf64>",
+     "graph.recurrence_grad gru %d, %w, %h, %s, %g : (tensor<2x6x3xf64>, tensor<3x3x3xf64>, tensor<2x6x3xf64>, "
+     "tensor<6x3xf64>, tensor<2x6x3x3xf64>) -> (tensor<2x6x3x3xf64>, tensor<6x3xf64>)"},
+    {"graph.recurrence", "%p: tensor<2x6x3x3xf64>, %w: tensor<3x3x3xf64>, %s: tensor<6x3xf64>, %o: tensor<3xf64>",
+     "graph.recurrence gru_reset_after %p, %w, %s, %o : (tensor<2x6x3x3xf64>, tensor<3x3x3xf64>, tensor<6x3xf64>, "
+     "tensor<3xf64>) -> (tensor<2x6x3xf64>, tensor<2x6x4x3xf64>)"},
+    {"graph.recurrence_grad",
+     "%d: tensor<2x6x3xf64>, %w: tensor<3x3x3xf64>, %h: tensor<2x6x3xf64>, %s: tensor<6x3xf64>, %g: "
+     "tensor<2x6x4x3xf64>",
+     "graph.recurrence_grad gru_reset_after %d, %w, %h, %s, %g : (tensor<2x6x3xf64>, tensor<3x3x3xf64>, "
+     "tensor<2x6x3xf64>, tensor<6x3xf64>, tensor<2x6x4x3xf64>) -> (tensor<2x6x3x3xf64>, tensor<6x3xf64>, "
+     "tensor<2x6x3x3xf64>)"},
     {"graph.cross_entropy", "%l: tensor<4x2x7xf64>, %t: tensor<4x2xi64>",
      "graph.cross_entropy %l, %t {ignore_index = 3 : i64} : (tensor<4x2x7xf64>, tensor<4x2xi64>) -> (tensor<f32>, "
      "tensor<f32>, tensor<4x2xf64>)",
