@@ -42,7 +42,8 @@ def writer(folder: str) -> Tuple[Callable[[str, float, int, float], Any], Callab
 def scalars(row: Row) -> Iterator[Tuple[str, float]]:
     """The curves that a row has a point of."""
     is_evaluation = "eval_loss" in row
-    for key, value in row.items():
+    norms = {f"grad_norms/{name}": norm for name, norm in row.get("grad_norms", {}).items()}
+    for key, value in {**row, **norms}.items():
         if key != "step" and isinstance(value, (int, float)) and not isinstance(value, bool):
             yield "eval/" + key.removeprefix("eval_") if is_evaluation else "train/" + key, value
 

@@ -29,6 +29,16 @@ namespace dtcc::rt {
 class Communicator;
 struct Position;
 
+/// Sums of squares of a step's gradients, by parameter.
+struct GradSquares {
+  /// One for each state of the image: the sum over the cells of which this rank is the first holder.
+  std::vector<double> ofState;
+  /// The factor between these gradients and those of the mean loss, before clipping.
+  double unit = 1;
+  /// A dynamic loss scale leaves the updates of the step out, on all ranks alike.
+  bool isLeftOut = false;
+};
+
 struct Rank {
   /// `arenas` start empty: the rank's device fills them in.
   Rank(const Image &image, int64_t rank, ThreadTeam &team, uint64_t seed);
@@ -61,6 +71,9 @@ struct Rank {
   /// sets that, and copies the limit there before a step.
   float gradNormLimit = std::numeric_limits<float>::infinity();
   const float *gradNormLimitOnGpu = nullptr;
+
+  /// The ops that update parameters add the squares of their gradients here; null: nobody asks in this step.
+  GradSquares *gradSquares = nullptr;
 
   /// "step 5, phase 'forward', command 12 (all_reduce of wte)": what the rank is doing, for people.
   std::string whereabouts() const { return whereaboutsAt(abi.step, exchange.load(std::memory_order_relaxed)); }

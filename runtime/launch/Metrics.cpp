@@ -145,7 +145,9 @@ void Metrics::step(const StepFacts &facts) {
   double share = image.header().peak_flops > 0 ? flops / facts.seconds / image.header().peak_flops : 0;
   if (share > 0)
     row["peak_share"] = share;
-  write(row.dump());
+  for (const auto &[name, norm] : facts.gradNorms)
+    row["grad_norms"][name] = norm;
+  write(row.dump(-1, ' ', false, Json::error_handler_t::replace));
 
   if (facts.step > run.firstStep)
     totalSeconds += facts.seconds;

@@ -14,6 +14,7 @@
 #define DTCC_RUNTIME_LAUNCH_METRICS_H
 
 #include "runtime/image/Image.h"
+#include "runtime/launch/health/GradNorms.h"
 #include "runtime/launch/health/Stragglers.h"
 
 #include <fstream>
@@ -40,6 +41,7 @@ struct StepFacts {
   double lossCount = 1; /* by which the sum was divided */
   double gradNorm = 0;
   bool hasGradNorm = false;
+  GradNorms::Named gradNorms;                                   /* empty: the step was not asked for them */
   float gradNormLimit = std::numeric_limits<float>::infinity(); /* above which the step updates nothing */
   /// With a dynamic loss scale: the scale that this step used.
   bool hasLossScale = false;

@@ -342,8 +342,12 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
       ->check(atLeast(1.0))
       ->group(training);
 
-  std::string output = "Output";
+  std::string output = "Output", hidden; // what does nothing here is not shown
   app.add_option("--metrics", options.metrics, "JSON lines file with a line for each step")->group(output);
+  app.add_option("--grad-norms", options.gradNormsEvery,
+                 "Every N steps, --metrics has the norm of each parameter's gradient, before clipping")
+      ->check(atLeast<int64_t>(1))
+      ->group(hasCores ? output : hidden);
   app.add_option("--save", options.save.path, "Trained model: FILE.safetensors, FOLDER/ of shards, or FILE.onnx")
       ->group(output);
   app.add_flag("--save-trained", options.save.trainedOnly, "Save only parameters that trained, such as adapters")
@@ -379,7 +383,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
   app.add_option("--profile-steps", window, "Steps of --profile: the first and the last (default: all)")->group(output);
   app.add_flag("--info", options.info, "Print plan, memory, forecast and defaults, and stop")->group(output);
 
-  std::string machine = "Machine", hidden; // what does nothing here is not shown
+  std::string machine = "Machine";
   app.add_option("--threads", options.threads, "Threads of each rank (default: cores / ranks)")
       ->check(CLI::Range(1, 4096))
       ->group(machine);
@@ -446,9 +450,15 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
       failWith(Status::Usage, options.resume ? "--resume" : "--checkpoint-every", " needs --checkpoint=DIR");
     if (options.onNonfinite == OnNonfinite::Rollback && options.checkpoint.empty())
       failWith(Status::Usage, "--on-nonfinite=rollback needs --checkpoint=DIR");
-    if (options.maxGradNormRatio > 0 && !hasGradNorm(image))
-      failWith(Status::Usage,
-               "--max-grad-norm-ratio needs the norm of the gradients, which this program does not compute");
+    const char *normed = options.maxGradNormRatio > 0 ? "--max-grad-norm-ratio"
+                         : options.gradNormsEvery > 0 ? "--grad-norms"
+                                                      : nullptr;
+    if (normed && !hasGradNorm(image))
+      failWith(Status::Usage, normed, " needs the norm of the gradients, which this program does not compute");
+    if (options.gradNormsEvery > 0 && image.isForGpus())
+      failWith(Status::Usage, "--grad-norms is for programs that compute on processors, and this one computes on GPUs");
+    if (options.gradNormsEvery > 0 && options.metrics.empty())
+      failWith(Status::Usage, "--grad-norms needs --metrics=FILE");
     if (options.save.path.empty() && eval.best.path.empty() && options.saveAverage.path.empty() &&
         (app.count("--save-type") || app.count("--shard-size")))
       failWith(Status::Usage, app.count("--save-type") ? "--save-type" : "--shard-size", " needs --save");

@@ -48,6 +48,7 @@ struct Options {
   int64_t epochs = 0; /* 0: one, if `steps` is 0 */
   LearningRate rate;
   std::string metrics;
+  int64_t gradNormsEvery = 0;    /* steps between norms of gradients by parameter; 0: none */
   std::string record;            /* the options that were given, as a file of --config */
   SaveOptions save, saveAverage; /* the parameters, and their averages */
   std::string weights;           /* empty: what the compiler was told, or the file beside the program */

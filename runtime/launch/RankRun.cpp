@@ -458,6 +458,7 @@ private:
     dataSeconds = 0;
     int64_t slotsLeft = image.mesh().slots();
     ownSeconds = -1;
+    gradNorms.begin(rank, step);
     executor.runStep([&](int64_t slot) {
       fill(slot, first);
       if (--slotsLeft == 0 && step < shared.steps)
@@ -465,6 +466,7 @@ private:
     });
     if (std::optional<double> others = device->exchangeSeconds())
       ownSeconds = static_cast<float>(std::chrono::duration<double>(Trace::Clock::now() - begin).count() - *others);
+    facts.gradNorms = gradNorms.end(rank);
     if (!metrics)
       return facts;
     read({DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_GRAD_NORM, DTCC_SCALAR_LOSS_SCALE,
@@ -539,6 +541,7 @@ private:
   std::vector<Agreed> said;
   std::vector<HostName> hosts; /* by rank */
   std::optional<Stragglers> stragglers;
+  GradNorms gradNorms{shared.options.gradNormsEvery};
   SpikeGuard guard{shared.options.maxGradNormRatio, shared.begin.gradNorms}; /* rank 0's counts */
 
   RunPosition base = shared.begin; /* from which positions are counted */

@@ -152,7 +152,7 @@ protected:
         operands.reject("copy must be bf16 or f16, got element type: ", int{view.dtype});
     }
     std::vector<rt::UpdateRange> table =
-        updateRanges(operands, rank, operands.integer(0), operands.communicator(1), c.size);
+        updateRanges(bucketSegments(operands, rank, operands.integer(0), operands.communicator(1), c.size));
     static_assert(sizeof(rt::UpdateRange) == sizeof(cuda::UpdateRange), "the table is uploaded as it is");
     c.rangeCount = static_cast<int64_t>(table.size());
     c.ranges = static_cast<const cuda::UpdateRange *>(launcher.upload(std::as_bytes(std::span(table))));

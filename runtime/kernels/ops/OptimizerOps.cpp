@@ -44,6 +44,8 @@ public:
   void run(Rank &rank, void *const *buffers) override {
     auto scalar = [&](size_t i) { return static_cast<float *>(buffers[i]); };
     GradScale result = gradScale(*scalar(0), *scalar(1), clip, rank.gradNormLimit);
+    if (rank.gradSquares)
+      rank.gradSquares->unit = 1 / static_cast<double>(*scalar(1));
     *scalar(2) = result.norm;
     *scalar(3) = result.scale;
   }
@@ -65,6 +67,10 @@ public:
   void run(Rank &rank, void *const *buffers) override {
     auto scalar = [&](size_t i) { return static_cast<float *>(buffers[i]); };
     GradUnscale result = gradUnscale(*scalar(0), *scalar(1), clip, *scalar(2) * unit, rank.gradNormLimit);
+    if (rank.gradSquares) {
+      rank.gradSquares->unit = 1 / (static_cast<double>(*scalar(1)) * static_cast<double>(*scalar(2)) * unit);
+      rank.gradSquares->isLeftOut = !result.finite;
+    }
     *scalar(3) = result.scale.norm;
     *scalar(4) = result.scale.scale;
     *static_cast<int32_t *>(buffers[5]) = result.finite;
@@ -102,15 +108,11 @@ private:
   int64_t interval;
 };
 
-/// Operands that both updates read: grad, scale, lr, step, p.
-class UpdateOp : public LibraryOp {
+/// An op that updates parameters cell by cell, p and its slots.
+class UpdateOp : public GradientOp {
 protected:
-  UpdateOp(const CheckedOperands &operands, const Rank &rank, size_t required, size_t attributes) {
-    operands.expect(required, attributes);
-    size = operands.dense(0, "grad", -1).sizes[0];
-    operands.scalar(1, "scale");
-    operands.scalar(2, "lr");
-    operands.scalar(3, "step", DTCC_I64);
+  UpdateOp(const CheckedOperands &operands, const Rank &rank, size_t required, size_t attributes)
+      : GradientOp(operands, rank, required, attributes), ranges(updateRanges(segments)) {
     const char *names[] = {"p", "slot 0", "slot 1"};
     for (size_t i = 4; i < required; ++i)
       operands.dense(i, names[i - 4], size);
@@ -123,15 +125,11 @@ protected:
       if (copyType == DTCC_F32)
         operands.reject("copy must be bf16 or f16, got element type: ", int{view.dtype});
     }
-    ranges = updateRanges(operands, rank, operands.integer(0), operands.communicator(1), size);
   }
   HalfCopy copyOf(void *const *buffers) const {
     return copyIndex ? HalfCopy{copyType, buffers[copyIndex]} : HalfCopy{};
   }
-  static float *floats(void *const *buffers, size_t i) { return static_cast<float *>(buffers[i]); }
-  static int64_t stepOf(void *const *buffers) { return *static_cast<const int64_t *>(buffers[3]); }
 
-  int64_t size;
   std::vector<UpdateRange> ranges;
 
 private:
@@ -154,7 +152,7 @@ public:
     options.correction = AdamCorrection{choice(7, "correction")};
     options.start = operands.integer(8);
   }
-  void run(Rank &rank, void *const *buffers) override {
+  void update(Rank &rank, void *const *buffers) override {
     adamUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2), stepOf(buffers),
                floats(buffers, 0), floats(buffers, 4), floats(buffers, 5), floats(buffers, 6), copyOf(buffers));
   }
@@ -168,7 +166,7 @@ public:
   SgdOp(const CheckedOperands &operands, const Rank &rank)
       : UpdateOp(operands, rank, hasBuffer(operands) ? 6 : 5, kAttributes),
         options{operands.real(2), operands.real(3), operands.flag(4), operands.integer(5)} {}
-  void run(Rank &rank, void *const *buffers) override {
+  void update(Rank &rank, void *const *buffers) override {
     sgdUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2), stepOf(buffers),
               floats(buffers, 0), floats(buffers, 4), options.momentum != 0 ? floats(buffers, 5) : nullptr,
               copyOf(buffers));
@@ -186,7 +184,7 @@ class AdagradOp final : public UpdateOp {
 public:
   AdagradOp(const CheckedOperands &operands, const Rank &rank)
       : UpdateOp(operands, rank, 6, 5), options{operands.real(2), operands.real(3), operands.integer(4)} {}
-  void run(Rank &rank, void *const *buffers) override {
+  void update(Rank &rank, void *const *buffers) override {
     adagradUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2),
                   stepOf(buffers), floats(buffers, 0), floats(buffers, 4), floats(buffers, 5), copyOf(buffers));
   }
@@ -199,7 +197,7 @@ class LionOp final : public UpdateOp {
 public:
   LionOp(const CheckedOperands &operands, const Rank &rank)
       : UpdateOp(operands, rank, 6, 4), options{operands.real(2), operands.real(3)} {}
-  void run(Rank &rank, void *const *buffers) override {
+  void update(Rank &rank, void *const *buffers) override {
     lionUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2),
                floats(buffers, 0), floats(buffers, 4), floats(buffers, 5), copyOf(buffers));
   }

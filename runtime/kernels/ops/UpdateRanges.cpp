@@ -33,17 +33,46 @@ BucketSegments bucketSegments(const CheckedOperands &operands, const Rank &rank,
   return found;
 }
 
-std::vector<UpdateRange> updateRanges(const CheckedOperands &operands, const Rank &rank, int64_t bucket,
-                                      int64_t communicator, int64_t size) {
-  // Neighbours with equal hyperparameters are one run: fewer, longer loops.
+StateLayout shareLayout(const dtcc_segment &segment, const Rank &rank, int64_t communicator) {
+  StateLayout layout = layoutOf(rank.image, rank.image.states()[segment.state]);
+  layout.shared = true;
+  layout.flat = communicator < 0 ? dtcc_axes{} : rank.image.communicators()[static_cast<size_t>(communicator)].axes;
+  layout.bucketLength = rank.image.buckets()[segment.bucket].length;
+  layout.bucketOffset = segment.offset;
+  return layout;
+}
+
+std::vector<UpdateRange> updateRanges(const BucketSegments &segments) {
+  // Fewer, longer loops.
   std::vector<UpdateRange> merged;
-  for (const TensorRange &range : bucketSegments(operands, rank, bucket, communicator, size).ranges)
+  for (const TensorRange &range : segments.ranges)
     if (!merged.empty() && merged.back().end == range.begin && merged.back().decay == range.decay &&
         merged.back().lrScale == range.lrScale)
       merged.back().end = range.end;
     else
       merged.push_back({range.begin, range.end, range.decay, range.lrScale});
   return merged;
+}
+
+GradientOp::GradientOp(const CheckedOperands &operands, const Rank &rank, size_t required, size_t attributes) {
+  operands.expect(required, attributes);
+  size = operands.dense(0, "grad", -1).sizes[0];
+  operands.scalar(1, "scale");
+  operands.scalar(2, "lr");
+  operands.scalar(3, "step", DTCC_I64);
+  communicator = operands.communicator(1);
+  segments = bucketSegments(operands, rank, operands.integer(0), communicator, size);
+}
+
+void GradientOp::addSquares(Rank &rank, const float *grad) const {
+  std::vector<double> partial(sumSquaresBlocks);
+  for (const TensorRange &range : segments.ranges) {
+    const dtcc_segment &segment = *segments.all[static_cast<size_t>(range.tensor)];
+    // Padding holds zeros.
+    if (ownsCells(rank.image.mesh(), shareLayout(segment, rank, communicator), rank.coordinates.data()))
+      rank.gradSquares->ofState[segment.state] +=
+          sumSquares(rank.team, vectorKernels(), grad + range.begin, range.end - range.begin, partial);
+  }
 }
 
 } // namespace dtcc::rt

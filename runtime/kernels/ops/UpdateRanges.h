@@ -8,26 +8,56 @@
 #ifndef DTCC_RUNTIME_KERNELS_OPS_UPDATERANGES_H
 #define DTCC_RUNTIME_KERNELS_OPS_UPDATERANGES_H
 
+#include "runtime/image/Block.h"
 #include "runtime/kernels/WholeTensor.h"
 #include "runtime/kernels/ops/CheckedOperands.h"
+#include "runtime/kernels/ops/LibraryOp.h"
 
 #include <vector>
 
 namespace dtcc::rt {
 
-/// The segments of a bucket that overlap this rank's share of `size` elements (its index in the communicator, or -1),
-/// in the share's own offsets and in ascending order. Neighbours with equal hyperparameters are one range. Rejects
-/// segments that overlap.
-std::vector<UpdateRange> updateRanges(const CheckedOperands &operands, const Rank &rank, int64_t bucket,
-                                      int64_t communicator, int64_t size);
-
-/// The segments of a bucket, each with its number among them and its state. Segments that overlap are rejected.
+/// The segments of a bucket, each with its number among them and its state.
 struct BucketSegments {
   std::vector<const dtcc_segment *> all; /* ascending */
-  std::vector<TensorRange> ranges;       /* of those that overlap this rank's share */
+  /// Those that overlap this rank's share of the bucket, in the share's own offsets and in ascending order.
+  std::vector<TensorRange> ranges;
 };
+/// The share has `size` elements, and its number is the rank's index in the communicator, or 0 for -1. Rejects segments
+/// that overlap.
 BucketSegments bucketSegments(const CheckedOperands &operands, const Rank &rank, int64_t bucket, int64_t communicator,
                               int64_t size);
+
+/// The layout of the share that an update has of a state: that of its bucket, cut by the communicator.
+StateLayout shareLayout(const dtcc_segment &segment, const Rank &rank, int64_t communicator);
+
+/// The ranges of a share; neighbours with equal hyperparameters are one.
+std::vector<UpdateRange> updateRanges(const BucketSegments &segments);
+
+/// An op that updates state by this rank's share of the gradients of a bucket. Operands begin with the gradients, their
+/// scale, the rate and the number of the step; attributes with the bucket and the communicator of its shares. Where the
+/// step is asked for norms of gradients, the op adds its share's squares to them (Rank::gradSquares).
+class GradientOp : public LibraryOp {
+public:
+  void run(Rank &rank, void *const *buffers) final {
+    if (rank.gradSquares)
+      addSquares(rank, floats(buffers, 0));
+    update(rank, buffers);
+  }
+
+protected:
+  GradientOp(const CheckedOperands &operands, const Rank &rank, size_t required, size_t attributes);
+  virtual void update(Rank &rank, void *const *buffers) = 0;
+
+  static float *floats(void *const *buffers, size_t i) { return static_cast<float *>(buffers[i]); }
+  static int64_t stepOf(void *const *buffers) { return *static_cast<const int64_t *>(buffers[3]); }
+
+  int64_t size, communicator;
+  BucketSegments segments;
+
+private:
+  void addSquares(Rank &rank, const float *grad) const;
+};
 
 } // namespace dtcc::rt
 

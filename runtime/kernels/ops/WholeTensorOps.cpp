@@ -20,52 +20,42 @@ namespace {
 
 float *floatsAt(void *const *buffers, size_t i) { return static_cast<float *>(buffers[i]); }
 
-/// Operands of a direction: grad, scale, lr, step, p, slots, u.
-void checkDirection(const CheckedOperands &operands, size_t slots, size_t attributes, int64_t &size) {
-  operands.expect(6 + slots, attributes);
-  size = operands.dense(0, "grad", -1).sizes[0];
-  operands.scalar(1, "scale");
-  operands.scalar(2, "lr");
-  operands.scalar(3, "step", DTCC_I64);
-  operands.dense(4, "p", size);
-  for (size_t i = 0; i < slots; ++i)
-    operands.dense(5 + i, "slot", size);
-  operands.dense(5 + slots, "direction", size);
-}
-
-class MuonDirectionOp final : public LibraryOp {
-public:
-  explicit MuonDirectionOp(const CheckedOperands &operands) {
-    checkDirection(operands, 1, 4, size);
-    momentum = operands.real(2), nesterov = operands.flag(3);
+/// An op that makes the direction of a step: behind the operands of a GradientOp p, slots and the direction.
+class DirectionOp : public GradientOp {
+protected:
+  DirectionOp(const CheckedOperands &operands, const Rank &rank, size_t slots, size_t attributes)
+      : GradientOp(operands, rank, 6 + slots, attributes) {
+    operands.dense(4, "p", size);
+    for (size_t i = 0; i < slots; ++i)
+      operands.dense(5 + i, "slot", size);
+    operands.dense(5 + slots, "direction", size);
   }
-  void run(Rank &rank, void *const *buffers) override {
-    muonDirection(rank.team, size, momentum, nesterov, *floatsAt(buffers, 1), floatsAt(buffers, 0),
-                  floatsAt(buffers, 5), floatsAt(buffers, 6));
+};
+
+class MuonDirectionOp final : public DirectionOp {
+public:
+  MuonDirectionOp(const CheckedOperands &operands, const Rank &rank)
+      : DirectionOp(operands, rank, 1, 4), momentum(operands.real(2)), nesterov(operands.flag(3)) {}
+  void update(Rank &rank, void *const *buffers) override {
+    muonDirection(rank.team, size, momentum, nesterov, *floats(buffers, 1), floats(buffers, 0), floats(buffers, 5),
+                  floats(buffers, 6));
   }
 
 private:
-  int64_t size;
   double momentum;
   bool nesterov;
 };
 
-class LambDirectionOp final : public LibraryOp {
+class LambDirectionOp final : public DirectionOp {
 public:
-  LambDirectionOp(const CheckedOperands &operands, const Rank &rank) {
-    checkDirection(operands, 2, 5, size);
-    segments = bucketSegments(operands, rank, operands.integer(0), operands.communicator(1), size);
-    options = {operands.real(2), operands.real(3), operands.real(4)};
-  }
-  void run(Rank &rank, void *const *buffers) override {
-    lambDirection(rank.team, segments.ranges, size, options, *floatsAt(buffers, 1),
-                  *static_cast<const int64_t *>(buffers[3]), floatsAt(buffers, 0), floatsAt(buffers, 4),
-                  floatsAt(buffers, 5), floatsAt(buffers, 6), floatsAt(buffers, 7));
+  LambDirectionOp(const CheckedOperands &operands, const Rank &rank)
+      : DirectionOp(operands, rank, 2, 5), options{operands.real(2), operands.real(3), operands.real(4)} {}
+  void update(Rank &rank, void *const *buffers) override {
+    lambDirection(rank.team, segments.ranges, size, options, *floats(buffers, 1), stepOf(buffers), floats(buffers, 0),
+                  floats(buffers, 4), floats(buffers, 5), floats(buffers, 6), floats(buffers, 7));
   }
 
 private:
-  int64_t size;
-  BucketSegments segments;
   LambOptions options;
 };
 
@@ -204,7 +194,7 @@ private:
 } // namespace
 
 template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_MUON_DIRECTION>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<MuonDirectionOp>(CheckedOperands(command, rank));
+  return std::make_unique<MuonDirectionOp>(CheckedOperands(command, rank), rank);
 }
 template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_LAMB_DIRECTION>(const dtcc_command &command, Rank &rank) {
   return std::make_unique<LambDirectionOp>(CheckedOperands(command, rank), rank);

@@ -52,6 +52,7 @@ constexpr Details details[] = {
     {"on-nonfinite", "stop|skip|rollback", "skip"},
     {"max-grad-norm-ratio", "X", "10"},
     {"metrics", "FILE", "run.jsonl"},
+    {"grad-norms", "N", "100"},
     {"save", "PATH", "trained/"},
     {"save-average", "PATH", "average/"},
     {"save-type", "model|f32|bf16|f16", "bf16"},

@@ -20,7 +20,8 @@ WITH = {"loss-scale": ["--precision=fp16"], "rank": ["--ranks=4", "--rendezvous=
         "top-k": ["--generate=1", "--prompt-tokens=1", "--temperature=1"], "resume-anyway": ["--checkpoint=c"],
         "save-type": ["--save=a"], "save-trained": ["--save=a"],
         "documents": ["--eos=1"], "min-lr": ["--lr-schedule=cosine"], "decay-steps": ["--lr-schedule=cosine"],
-        "eval-average": ["--eval-tokens=a.npy"], "shard-size": ["--save=a/"]}
+        "eval-average": ["--eval-tokens=a.npy"], "shard-size": ["--save=a/"],
+        "grad-norms": ["--metrics=m"]}
 # Read before anything else, or not of programs for processors.
 NOT = {"help", "version", "config", "cuda-graph", "attention", "tune", "profile", "profile-steps"}
 
