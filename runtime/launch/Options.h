@@ -50,7 +50,7 @@ struct Options {
   std::string metrics;
   std::string record;            /* the options that were given, as a file of --config */
   SaveOptions save, saveAverage; /* the parameters, and their averages */
-  std::string weights;           /* empty: what the compiler was told, or the file beside the program */
+  std::string weights;           /* empty: what the compiler was told, or stored */
   std::string checkpoint;
   int64_t checkpointEvery = 0; /* 0: at the end only */
   KeepOptions keep;
