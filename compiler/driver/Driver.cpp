@@ -34,6 +34,7 @@
 #include "passes/spmd/layout/PlanAttribute.h"
 #include "planner/cost/AmountText.h"
 #include "planner/parallelism/Offload.h"
+#include "runtime/abi/OwnWeights.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
@@ -192,6 +193,8 @@ LogicalResult Driver::emitKernels() {
 /// The file of weights beside the program.
 static std::string weightsPath(const OutputFiles &files) { return files.target() + kWeightsSuffix.str(); }
 
+static bool areWeightsInside(const Options &options) { return options.weightsIn == "program"; }
+
 /// The plan of the module as a plan file has it, in one line.
 static std::string planText(ModuleOp module) {
   spmd::PlanAttr plan = spmd::planOf(module);
@@ -224,7 +227,9 @@ LogicalResult Driver::emitCode() {
   imageOptions.devicePeak = options.devicePeak;
   if (failed(priceCommands(programs.front(), imageOptions)))
     return failure();
-  imageOptions.weights = weights ? llvm::sys::path::filename(weightsPath(files)).str() : "";
+  if (weights)
+    imageOptions.weights =
+        areWeightsInside(options) ? kOwnWeights : llvm::sys::path::filename(weightsPath(files)).str();
   imageOptions.tensors = tensorsText(module, options);
   progress("lower kernels");
   llvm::LLVMContext context;
@@ -408,8 +413,10 @@ LogicalResult dtcc::linkParts(const ProgramParts &parts, const Options &options,
     return failure();
   tellTime(options, "link", std::chrono::steady_clock::now() - began);
   SmallVector<std::pair<StringRef, std::string>> places;
-  if (parts.hasWeights)
+  if (parts.hasWeights && !areWeightsInside(options))
     places.push_back({"weights", weightsPath(files)});
+  else if (parts.hasWeights && failed(appendWeights(files.part("weights"), files.part("program"))))
+    return failure();
   places.push_back({"program", files.target()});
   return files.commit(places);
 }

@@ -15,7 +15,7 @@
 
 namespace dtcc {
 
-/// Suffix of the file beside a program that starts from the model's own values.
+/// Suffix of the file beside a program that starts from the model's own values and does not hold them.
 inline constexpr llvm::StringLiteral kWeightsSuffix = ".weights";
 
 /// The files that a program is linked from, as parts of its OutputFiles.

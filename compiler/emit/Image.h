@@ -34,7 +34,7 @@ struct ImageOptions {
   std::string plan;  /* JSON */
   std::string cpu;   /* the processor of the kernels; for GPUs empty */
   dtcc_memory memory = DTCC_MEMORY_HOST;
-  std::string weights; /* file name beside the program, or empty */
+  std::string weights; /* as in dtcc_image_header */
   std::string tensors; /* the table of the model's tensors (compiler/SavedTensors.h) */
   int64_t labelShift = 0;
   uint64_t seed = 0;

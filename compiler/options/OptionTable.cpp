@@ -133,6 +133,8 @@ const std::vector<Group> &table() {
         word("target", "cpu|cuda", &O::target, "processors or GPUs", "as in --cluster", "cuda"),
         text("gpu-arch", "sm_90,..", &O::gpuArch, "GPUs to generate for", "the cluster's", "sm_80,sm_90"),
         flag("tf32", &O::tf32, "round the factors of f32 products on GPUs"),
+        word("weights-in", "program|file", &O::weightsIn,
+             "where the model's start values go: into the program, or PROGRAM.weights beside it", "program", "file"),
         flag("no-eval", &O::noEval, "leave the evaluation (--eval-tokens, ..) out of the program"),
         flag("verify", &O::verify, "check the partitioned step by interpreters"),
         flag("progress", &O::progress, "print a line for each phase of the compiler"),

@@ -69,6 +69,7 @@ struct Options {
   /// Whether kernels are assembled for the architectures of `gpuArch`.
   bool assemble = false;
   /// Whether the program has no evaluation.
+  std::string weightsIn = "program";
   bool noEval = false;
   bool tf32 = false;
   /// Memory of a GPU of the cluster, in bytes.

@@ -1,4 +1,4 @@
-//===- Weights.cpp - Initial values beside a program -*- C++ -*-===//
+//===- Weights.cpp - Initial values of a program -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,9 +12,13 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "runtime/abi/OwnWeights.h"
+#include "llvm/Support/Alignment.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -80,6 +84,18 @@ static SmallVector<Row> storedRows(ModuleOp module) {
   return rows;
 }
 
+static LogicalResult cannotWrite(std::error_code code) {
+  errorStream() << "cannot write the weights: " << code.message() << '\n';
+  return failure();
+}
+
+static LogicalResult closeWeights(llvm::raw_fd_ostream &stream) {
+  stream.close();
+  std::error_code code = stream.error();
+  stream.clear_error();
+  return code ? cannotWrite(code) : success();
+}
+
 LogicalResult dtcc::writeWeights(ModuleOp module, StringRef path) {
   SmallVector<Row> rows = storedRows(module);
   llvm::json::Object header;
@@ -100,10 +116,8 @@ LogicalResult dtcc::writeWeights(ModuleOp module, StringRef path) {
 
   std::error_code code;
   llvm::raw_fd_ostream stream(path, code);
-  if (code) {
-    errorStream() << "cannot write the weights: " << code.message() << '\n';
-    return failure();
-  }
+  if (code)
+    return cannotWrite(code);
   char size[8];
   llvm::support::endian::write64le(size, text.size());
   stream.write(size, sizeof size) << text;
@@ -112,11 +126,26 @@ LogicalResult dtcc::writeWeights(ModuleOp module, StringRef path) {
       stream.clear_error();
       return failure();
     }
-  stream.close();
-  if (stream.has_error()) {
-    errorStream() << "cannot write the weights: " << stream.error().message() << '\n';
-    stream.clear_error();
-    return failure();
-  }
-  return success();
+  return closeWeights(stream);
+}
+
+LogicalResult dtcc::appendWeights(StringRef weights, StringRef program) {
+  // Mapped and streamed: the file may be larger than memory.
+  auto buffer = llvm::MemoryBuffer::getFile(weights, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  std::error_code code = buffer.getError();
+  uint64_t bytes = 0;
+  if (!code)
+    code = llvm::sys::fs::file_size(program, bytes);
+  if (code)
+    return cannotWrite(code);
+  llvm::raw_fd_ostream stream(program, code, llvm::sys::fs::CD_OpenExisting, llvm::sys::fs::FA_Write,
+                              llvm::sys::fs::OF_Append);
+  if (code)
+    return cannotWrite(code);
+  OwnWeightsEnd end;
+  end.bytes = (*buffer)->getBufferSize();
+  stream.write_zeros(llvm::offsetToAlignment(bytes, llvm::Align(kOwnWeightsAlignment)));
+  stream << (*buffer)->getBuffer();
+  stream.write(reinterpret_cast<const char *>(&end), sizeof end);
+  return closeWeights(stream);
 }

@@ -162,19 +162,19 @@ Value Evaluation::logitsOfRow(const Build &b, CrossEntropyOp loss, Value logits,
   return b.sum(b.select(counted, logits, b.splat(logits, 0)), rows);
 }
 
-/// An ignored label names no class.
+/// Statistics of a row skip padded classes, and are merged where ranks divide the classes. An ignored label names no
+/// class.
 Value Evaluation::hits(const Build &b, CrossEntropyOp loss, Value logits, Value labels) {
-  int64_t classes = rankOf(logits) - 1;
-  SmallVector<int64_t> rows = range(0, classes);
-  Value largest = ReduceOp::create(builder, loss.getLoc(), withShape(logits.getType(), shapeOf(labels)), Reduction::Max,
-                                   logits, SmallVector<int64_t>{classes});
-  Value isLargest = b.compare(Predicate::eq, logits, b.broadcast(largest, logits.getType(), rows));
-  Type numbers = withShape(labels.getType(), shapeOf(logits));
-  Value number =
-      IotaOp::create(builder, loss.getLoc(), numbers, classes, /*start=*/0, /*step=*/1, /*offset_axes=*/nullptr);
-  Value isLabel = b.compare(Predicate::eq, number, b.broadcast(labels, numbers, rows));
-  Value hit = AndOp::create(builder, loss.getLoc(), isLargest, isLabel);
-  return b.sum(b.select(hit, b.splat(logits, 1), b.splat(logits, 0)), range(0, rankOf(logits)));
+  auto row = withShape(logits.getType(), shapeOf(labels));
+  auto statistics =
+      CrossEntropyStatsOp::create(builder, loss.getLoc(), row, row, row, logits, labels,
+                                  builder.getI64IntegerAttr(shapeOf(logits).back()), /*class_axes=*/nullptr);
+  Value hit = b.compare(Predicate::eq, statistics.getTarget(), statistics.getMaximum());
+  if (std::optional<int64_t> ignored = loss.getIgnoreIndex())
+    hit =
+        AndOp::create(builder, loss.getLoc(), hit, b.compare(Predicate::ne, labels, b.splat(labels, double(*ignored))));
+  return b.sum(b.select(hit, b.splat(statistics.getTarget(), 1), b.splat(statistics.getTarget(), 0)),
+               range(0, rankOf(labels)));
 }
 
 Value Evaluation::predict(CrossEntropyOp loss, Prediction prediction) {

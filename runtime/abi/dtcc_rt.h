@@ -409,7 +409,7 @@ typedef struct dtcc_image_header {
   uint32_t model; /* string */
   uint32_t plan;  /* string: the plan as JSON */
   uint32_t cpu;   /* string: the processor the kernels were generated for, e.g. "znver4"; of a program for GPUs empty */
-  uint32_t weights; /* string: file name of the weights beside the program, or empty */
+  uint32_t weights; /* string: file name of the weights beside the program, kOwnWeights, or empty */
   dtcc_training training;
   uint32_t stage_axis; /* the mesh axis whose coordinate is a rank's stage; DTCC_NONE: there is one stage */
   uint32_t tf32;       /* GPUs: products of f32 may round their factors to 10 bits of mantissa */

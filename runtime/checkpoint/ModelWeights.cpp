@@ -7,6 +7,7 @@
 
 #include "runtime/checkpoint/ModelWeights.h"
 
+#include "runtime/abi/OwnWeights.h"
 #include "runtime/checkpoint/Weights.h"
 #include "runtime/core/Error.h"
 
@@ -30,7 +31,7 @@ ModelWeights::ModelWeights(const Image &image, const std::string &path, bool sta
     source.emplace(chosen);
     matchCheckpoint(starts);
   }
-  openBeside(image, starts);
+  openStored(image, starts);
 }
 
 void ModelWeights::matchCheckpoint(bool starts) {
@@ -86,8 +87,8 @@ std::string ModelWeights::nameInCheckpoint(const std::string &name) const {
   return !source || source->tensors().count(name) ? name : match.spelled(name);
 }
 
-/// Opens the file that the compiler wrote, if something that no checkpoint has is in it.
-void ModelWeights::openBeside(const Image &image, bool starts) {
+/// Opens what the compiler stored, if something that no checkpoint has is in it.
+void ModelWeights::openStored(const Image &image, bool starts) {
   bool needed = false, wanted = false;
   for (size_t i = 0; i < model.tensors().size(); ++i) {
     const ModelTensor &tensor = model.tensors()[i];
@@ -104,10 +105,22 @@ void ModelWeights::openBeside(const Image &image, bool starts) {
   fs::path program = fs::read_symlink("/proc/self/exe", error);
   std::string name(image.string(image.header().weights));
   fs::path named = program.parent_path() / name, usual = program.string() + ".weights";
-  if (!name.empty() && fs::exists(named, error))
-    beside.emplace(named.string());
+  if (name == kOwnWeights) {
+    // That of the running program, whatever bears its name by now.
+    MappedFile file("/proc/self/exe", program.string());
+    std::string_view bytes(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
+    std::optional<std::string_view> own = findOwnWeights(bytes);
+    uint64_t begin = own ? static_cast<uint64_t>(own->data() - bytes.data()) : 0;
+    if (own)
+      stored.emplace(std::move(file), begin, begin + own->size());
+    else if (needed)
+      fail("the initial weights are missing: ", program.string(),
+           " was compiled with them inside, and does not end with them (cut short by a copy, or stripped?); copy or "
+           "compile it again, or let --weights name a file or folder");
+  } else if (!name.empty() && fs::exists(named, error))
+    stored.emplace(named.string());
   else if (fs::exists(usual, error))
-    beside.emplace(usual.string());
+    stored.emplace(usual.string());
   else if (needed)
     fail("the initial weights are missing: ", name.empty() ? usual.string() : named.string(),
          " must stand beside the program, or --weights name a file or folder");
@@ -122,9 +135,9 @@ const SourceTensor *ModelWeights::matched(size_t i) const {
 std::optional<SourceTensor> ModelWeights::valueOf(size_t i) const {
   if (const SourceTensor *tensor = matched(i))
     return *tensor;
-  if (beside)
-    if (const SafetensorsEntry *entry = beside->find(model.tensors()[i].name))
-      return SourceTensor{&*beside, entry};
+  if (stored)
+    if (const SafetensorsEntry *entry = stored->find(model.tensors()[i].name))
+      return SourceTensor{&*stored, entry};
   return std::nullopt;
 }
 
@@ -139,9 +152,9 @@ bool ModelWeights::load(const Rank &rank, const dtcc_state &state) const {
     }
   if (state.init != DTCC_INIT_FILE)
     return false;
-  if (!beside)
+  if (!stored)
     fail("state '", name, "' starts from a file, and none is given");
-  loadWholeTensor(*beside, name, rank, state);
+  loadWholeTensor(*stored, name, rank, state);
   return true;
 }
 

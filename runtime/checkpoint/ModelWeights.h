@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Initial values have two places: the checkpoint that --weights names, to the program or
-// to the compiler before it, and the file that the compiler writes beside the program for
-// what the ONNX file holds. The checkpoint wins for every tensor that it has.
+// to the compiler before it, and what the compiler stored of the ONNX file, in the program or in
+// a file beside it. The checkpoint wins for every tensor that it has.
 //
 // Opened once a process. Every rank then reads the cells that it holds and no others, and
 // gives the pages back: a rank needs little more memory than its plan says, however large
@@ -54,11 +54,11 @@ public:
 private:
   void matchCheckpoint(bool starts);
   void checkTies() const;
-  void openBeside(const Image &image, bool starts);
+  void openStored(const Image &image, bool starts);
 
   TensorTable model;
   std::optional<WeightsSource> source;
-  std::optional<SafetensorsFile> beside;
+  std::optional<SafetensorsFile> stored;
   WeightMatch match;
   std::map<std::string, size_t> indices; /* by name, of the tensors with a state */
   std::vector<std::string> rest, lines;

@@ -69,9 +69,10 @@ std::string shapeText(const std::vector<int64_t> &shape) {
   return text + "]";
 }
 
-SafetensorsFile::SafetensorsFile(const std::string &path) : file(path) {
-  auto bytes = file.bytes();
-  auto bad = [&](const auto &...parts) { fail(path, " is not a valid safetensors file: ", parts...); };
+SafetensorsFile::SafetensorsFile(MappedFile whole, uint64_t first, uint64_t last) : file(std::move(whole)) {
+  part = file.bytes().first(std::min<uint64_t>(last, file.bytes().size())).subspan(first);
+  auto bytes = part;
+  auto bad = [&](const auto &...parts) { fail(path(), " is not a valid safetensors file: ", parts...); };
   uint64_t length = 0;
   if (bytes.size() < 8)
     bad("it has ", bytes.size(), " bytes, needs at least 8");
@@ -120,7 +121,7 @@ SafetensorsFile::SafetensorsFile(const std::string &path) : file(path) {
     if (end - begin != elements * width)
       bad("tensor '", name, "' of ", elements, " elements of ", entry.dtype, " needs ", elements * width,
           " bytes, got: ", end - begin);
-    entry.offset = 8 + length + begin;
+    entry.offset = first + 8 + length + begin;
     entry.bytes = end - begin;
     if (end > begin)
       ranges.emplace_back(begin, end);

@@ -36,12 +36,14 @@ struct SafetensorsEntry {
 class SafetensorsFile {
 public:
   /// Throws Error that names the file and what is wrong with it.
-  explicit SafetensorsFile(const std::string &path);
+  explicit SafetensorsFile(const std::string &path) : SafetensorsFile(MappedFile(path)) {}
+  /// Likewise, of a part of `file`: the bytes from `begin` to `end`.
+  explicit SafetensorsFile(MappedFile file, uint64_t begin = 0, uint64_t end = UINT64_MAX);
 
   const std::string &path() const { return file.path(); }
-  uint64_t bytes() const { return file.bytes().size(); }
+  uint64_t bytes() const { return part.size(); }
   /// Bytes before the tensors.
-  std::span<const std::byte> header() const { return file.bytes().first(headerLength); }
+  std::span<const std::byte> header() const { return part.first(headerLength); }
   const std::map<std::string, SafetensorsEntry> &entries() const { return table; }
   const std::map<std::string, std::string> &metadata() const { return strings; }
   /// Null if there is no such tensor.
@@ -54,6 +56,7 @@ public:
 
 private:
   MappedFile file;
+  std::span<const std::byte> part; /* of `file` that is in this format */
   size_t headerLength = 0;
   std::map<std::string, SafetensorsEntry> table;
   std::map<std::string, std::string> strings;

@@ -20,14 +20,14 @@
 
 namespace dtcc::rt {
 
-MappedFile::MappedFile(const std::string &path) : name(path) {
+MappedFile::MappedFile(const std::string &path, const std::string &shown) : name(shown.empty() ? path : shown) {
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0)
-    fail("cannot read ", path, ": ", std::strerror(errno));
+    fail("cannot read ", name, ": ", std::strerror(errno));
   struct stat status;
   if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
     close(file);
-    fail("cannot read ", path, ": not a regular file");
+    fail("cannot read ", name, ": not a regular file");
   }
   length = static_cast<size_t>(status.st_size);
   device = status.st_dev;
@@ -35,10 +35,10 @@ MappedFile::MappedFile(const std::string &path) : name(path) {
   void *mapping = length == 0 ? nullptr : mmap(nullptr, length, PROT_READ, MAP_SHARED, file, 0);
   close(file);
   if (mapping == MAP_FAILED)
-    fail("cannot map ", path, ": ", std::strerror(errno));
+    fail("cannot map ", name, ": ", std::strerror(errno));
   start = static_cast<const std::byte *>(mapping);
   if (start)
-    memory = std::make_unique<FileMemory>(start, length, path, /*written=*/false);
+    memory = std::make_unique<FileMemory>(start, length, name, /*written=*/false);
 }
 
 MappedFile::~MappedFile() {

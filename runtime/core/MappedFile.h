@@ -25,8 +25,8 @@ namespace dtcc::rt {
 
 class MappedFile {
 public:
-  /// Maps a whole file for reading. Throws Error that names the file.
-  explicit MappedFile(const std::string &path);
+  /// Maps a whole file for reading. Throws Error that names the file, as `shown` if that is not empty.
+  explicit MappedFile(const std::string &path, const std::string &shown = "");
   ~MappedFile();
   MappedFile(MappedFile &&other) noexcept;
   MappedFile(const MappedFile &) = delete;

@@ -7,6 +7,7 @@
 
 #include "runtime/launch/Info.h"
 
+#include "runtime/abi/OwnWeights.h"
 #include "runtime/abi/UpdateGroups.h"
 #include "runtime/abi/WrappedText.h"
 #include "runtime/core/AmountText.h"
@@ -182,7 +183,9 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
       << ", warm-up " << training.warmup << ", seed " << training.seed << "\n";
   out << codeText(image) << "\n";
   if (std::string_view weights = image.string(image.header().weights); !weights.empty())
-    out << "weights  " << weights << ", a file beside the program (--weights starts from others)\n";
+    out << "weights  "
+        << (weights == kOwnWeights ? "inside the program" : std::string(weights) + ", a file beside the program")
+        << " (--weights starts from others)\n";
   std::set<std::string_view> inputs;
   for (const dtcc_input &input : image.inputs()) {
     if (!inputs.insert(image.string(input.name)).second)

@@ -51,7 +51,7 @@ struct Options {
   int64_t gradNormsEvery = 0;    /* steps between norms of gradients by parameter; 0: none */
   std::string record;            /* the options that were given, as a file of --config */
   SaveOptions save, saveAverage; /* the parameters, and their averages */
-  std::string weights;           /* empty: what the compiler was told, or the file beside the program */
+  std::string weights;           /* empty: what the compiler was told, or stored */
   std::string checkpoint;
   int64_t checkpointEvery = 0; /* 0: at the end only */
   KeepOptions keep;

@@ -8,6 +8,7 @@
 #include "tools/dtcc/Summary.h"
 #include "planner/cost/AmountText.h"
 #include "planner/plan/Plan.h"
+#include "runtime/abi/OwnWeights.h"
 #include "tools/program/StepForecast.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -106,8 +107,11 @@ llvm::Error dtcc::printSummary(llvm::StringRef path, llvm::raw_ostream &stream) 
   llvm::StringRef weights = program.string(program.header().weights);
   llvm::SmallString<128> beside(llvm::sys::path::parent_path(path));
   llvm::sys::path::append(beside, weights);
-  stream << text << "wrote   " << fileText(path)
-         << (llvm::sys::fs::is_regular_file(beside) ? ", " + fileText(beside) : "") << "\nrun     "
-         << runText(path, program) << '\n';
+  std::string start;
+  if (auto own = findOwnWeights((*buffer)->getBuffer()); own && weights == llvm::StringRef(kOwnWeights))
+    start = ", which holds " + cost::formatBytes(double(own->size())) + " of weights";
+  else if (llvm::sys::fs::is_regular_file(beside))
+    start = ", " + fileText(beside);
+  stream << text << "wrote   " << fileText(path) << start << "\nrun     " << runText(path, program) << '\n';
   return llvm::Error::success();
 }

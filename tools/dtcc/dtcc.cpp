@@ -89,7 +89,8 @@ int main(int argc, char **argv) {
   OutputFiles files(options.output);
   llvm::StringRef weights[] = {kWeightsSuffix};
   if (failed(files.open({options.input, options.plan, options.weights},
-                        options.emit == "program" ? llvm::ArrayRef(weights) : llvm::ArrayRef<llvm::StringRef>())))
+                        options.emit == "program" && options.weightsIn == "file" ? llvm::ArrayRef(weights)
+                                                                                 : llvm::ArrayRef<llvm::StringRef>())))
     return kBadInput;
   if (failed(applyMlirOptions(options)))
     return kWrongUsage;

@@ -55,8 +55,8 @@ def Graph_CrossEntropyGradOp : Graph_PureOp<"cross_entropy_grad",
 def Graph_CrossEntropyStatsOp : Graph_PureOp<"cross_entropy_stats"> {
   let summary = "over this shard's valid classes: row maximum, sum of exp(logit - maximum), logit of the label or 0";
   let description = [{
-    Made by spmd-lower-to-program. Consumed by exec-bufferize, which calls the runtime's library. None is left after
-    exec-bufferize.
+    Made by graph-add-evaluation and spmd-lower-to-program. Consumed by exec-bufferize, which calls the runtime's
+    library. None is left after exec-bufferize.
   }];
   let arguments = (ins Graph_FloatTensor:$logits, Graph_IntTensor:$labels, I64Attr:$classes,
                        OptionalAttr<ArrayAttr>:$class_axes);

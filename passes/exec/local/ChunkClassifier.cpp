@@ -183,7 +183,8 @@ struct ChunkClassifier : impl::ChunkClassifierBase<ChunkClassifier> {
       // A bias may stand between the product and the loss.
       while (auto cell = dyn_cast_or_null<graph::ElementwiseOpInterface>(logits.getDefiningOp()))
         logits = cell->getOperand(0);
-      if (auto product = logits.getDefiningOp<graph::ContractOp>())
+      // A loss and the count of its hits read the same logits.
+      if (auto product = logits.getDefiningOp<graph::ContractOp>(); product && !llvm::is_contained(products, product))
         products.push_back(product);
     });
     for (graph::ContractOp product : products) {

@@ -55,6 +55,7 @@ static const LocalForm kForms[] = {
     {"graph.scatter_add", FactorKind::Index, "row_axes"},
     {"graph.cross_entropy", FactorKind::Decompose, ""},
     {"graph.cross_entropy_grad", FactorKind::Index, "class_axes", setClasses},
+    {"graph.cross_entropy_stats", FactorKind::Decompose, ""},
     {"graph.grouped_contract", FactorKind::Index, "group_axes"},
     {"graph.experts", FactorKind::Index, "expert_axes"},
     {"graph.experts_grad", FactorKind::Index, "expert_axes"},

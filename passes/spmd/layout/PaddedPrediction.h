@@ -13,8 +13,8 @@
 namespace dtcc::spmd {
 
 /// Removes the prediction of an evaluation (passes/graph/Evaluation.h) from `step` if its ops reduce a factor that
-/// `isPadded`: padded positions and classes are not known to count for nothing there. A step without its prediction
-/// trains and evaluates as before.
+/// `isPadded`: padded positions are not known to count for nothing there. A step without its prediction trains and
+/// evaluates as before.
 void dropPaddedPrediction(mlir::func::FuncOp step, llvm::function_ref<bool(mlir::Operation *, size_t factor)> isPadded);
 
 } // namespace dtcc::spmd

@@ -15,12 +15,12 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-/// Statistics of this rank's classes, merged over the axes of the classes, then the loss.
-static SmallVector<Value> emitCrossEntropy(OpBuilder &builder, graph::CrossEntropyOp op, const FactorMap &map,
-                                           const Placement &placement, ArrayRef<Value> operands, ArrayRef<Type> types) {
-  Location loc = op.getLoc();
+/// Statistics of this rank's classes, merged over the axes of the classes: maximum, sum and target.
+static SmallVector<Value> emitStatistics(OpBuilder &builder, Operation *op, const FactorMap &map,
+                                         const Placement &placement, ArrayRef<Value> operands, ArrayRef<Type> types) {
+  Location loc = op->getLoc();
   const Axes &axes = placement.factors[map.operands[0].back()];
-  int64_t classes = cast<ShapedType>(op.getLogits().getType()).getShape().back();
+  int64_t classes = cast<ShapedType>(op->getOperand(0).getType()).getShape().back();
   ArrayAttr names = axes.empty() ? ArrayAttr() : fromAxes(builder.getContext(), axes);
   Type rows = types[2];
   auto stats = graph::CrossEntropyStatsOp::create(builder, loc, TypeRange{rows, rows, rows}, operands[0], operands[1],
@@ -33,15 +33,27 @@ static SmallVector<Value> emitCrossEntropy(OpBuilder &builder, graph::CrossEntro
     target = AllReduceOp::create(builder, loc, rows, Reduction::Sum, target, names);
     maximum = global;
   }
-  auto loss = graph::CrossEntropyLossOp::create(builder, loc, types, maximum, sum, target, operands[1],
-                                                op.getIgnoreIndexAttr());
+  return {maximum, sum, target};
+}
+
+/// The loss of the merged statistics.
+static SmallVector<Value> emitCrossEntropy(OpBuilder &builder, Operation *op, const FactorMap &map,
+                                           const Placement &placement, ArrayRef<Value> operands, ArrayRef<Type> types) {
+  SmallVector<Value> merged = emitStatistics(builder, op, map, placement, operands, types);
+  auto loss = graph::CrossEntropyLossOp::create(builder, op->getLoc(), types, merged[0], merged[1], merged[2],
+                                                operands[1], cast<graph::CrossEntropyOp>(op).getIgnoreIndexAttr());
   return SmallVector<Value>(loss->getResults());
 }
 
+/// Ops on the classes of a rank, which become several.
+static constexpr std::pair<StringLiteral, decltype(&emitCrossEntropy)> kOfClasses[] = {
+    {"graph.cross_entropy", emitCrossEntropy}, {"graph.cross_entropy_stats", emitStatistics}};
+
 SmallVector<Value> emitLocalOp(OpBuilder &builder, Operation *op, const FactorMap &map, const Placement &placement,
                                ArrayRef<Value> operands, ArrayRef<Type> types) {
-  if (auto loss = dyn_cast<graph::CrossEntropyOp>(op))
-    return emitCrossEntropy(builder, loss, map, placement, operands, types);
+  for (auto [name, emit] : kOfClasses)
+    if (op->getName().getStringRef() == name)
+      return emit(builder, op, map, placement, operands, types);
   if (auto results = emitBatchStatistics(builder, op, map, placement, operands, types))
     return *results;
   if (auto results = emitAttentionParts(builder, op, map, placement, operands, types))

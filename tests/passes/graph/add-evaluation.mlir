@@ -42,12 +42,8 @@ func.func @loss(%x: tensor<8x4xf32>, %labels: tensor<8xi64>) -> (tensor<f32>, te
 // CHECK: graph.batch_norm {{.*}}phase = "E"
 // CHECK: %[[EVALUATED:.*]], %[[LABELS:.*]], %{{.*}} = graph.cross_entropy {{.*}}phase = "E"
 // How many labels name the class of the largest logit.
-// CHECK: %[[LARGEST:.*]] = graph.reduce max {{.*}} [1] {{.*}}phase = "E"
-// CHECK: %[[SPREADMAX:.*]] = graph.broadcast %[[LARGEST]]
-// CHECK: %[[IS:.*]] = graph.compare eq %{{.*}}, %[[SPREADMAX]]
-// CHECK: %[[CLASS:.*]] = graph.iota {{.*}}dim = 1
-// CHECK: %[[NAMED:.*]] = graph.compare eq %[[CLASS]]
-// CHECK: %[[HIT:.*]] = graph.and %[[IS]], %[[NAMED]] {{.*}}origin_factors = array<i64: 0, 1>, phase = "E"
+// CHECK: %[[LARGEST:.*]], %{{.*}}, %[[TARGET:.*]] = graph.cross_entropy_stats %{{.*}} {classes = 3 : i64, origin = {{[0-9]+}} : i64, origin_factors = array<i64: 0, 1>, phase = "E"}
+// CHECK: %[[HIT:.*]] = graph.compare eq %[[TARGET]], %[[LARGEST]] {{.*}}origin_factors = array<i64: 0>, phase = "E"
 // CHECK: %[[ONES:.*]] = graph.select %[[HIT]]
-// CHECK: %[[HITS:.*]] = graph.reduce sum %[[ONES]] [0, 1]
+// CHECK: %[[HITS:.*]] = graph.reduce sum %[[ONES]] [0]
 // CHECK: return %[[SUM]], %[[COUNT]], %[[NORM]], %[[EVALUATED]], %[[LABELS]], %[[HITS]]

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/show/ShowCommand.h"
+#include "runtime/abi/OwnWeights.h"
 #include "tools/dtcc-plan/pages/ReportFiles.h"
 #include "tools/dtcc-plan/show/ShowPage.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
@@ -27,7 +28,7 @@ static void showProgram(const PlanOrProgram &file, llvm::raw_ostream &stream) {
   }
   printLine(stream, "batch", llvm::Twine(header.training.batch) + " samples a step");
   if (llvm::StringRef weights = program.string(header.weights); !weights.empty())
-    printLine(stream, "weights", weights);
+    printLine(stream, "weights", weights == llvm::StringRef(kOwnWeights) ? "inside the program" : weights);
   printProgram(program, stream);
   if (file.plan)
     printOps(*file.plan, stream);
