@@ -10,7 +10,9 @@
 #include "frontends/onnx/Prescan.h"
 #include "frontends/onnx/Limits.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include <map>
 
 using namespace mlir;
 using namespace dtcc;
