@@ -8,6 +8,7 @@
 #include "dialects/graph/Graph.h"
 #include "passes/exec/bufferize/OpRules.h"
 #include "runtime/abi/OrthogonalizeWorkspace.h"
+#include "runtime/abi/dtcc_rt.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -179,11 +180,19 @@ static LogicalResult lowerMakeDirection(spmd::MakeDirectionOp op, Bufferizer &b)
     return failure();
   StepCommand command = beginCommand(op, op.getGrad(), b);
   command.ins.push_back(shareOfBucket(op.getBucketAttr(), op.getFlat(), b));
+  if (op.getSquares())
+    command.ins.push_back(denseView(op.getSquares(), b));
   addSlots(command, op.getSlots(), b);
   command.outs.push_back(b.view(b.place(op.getDirection())));
   llvm::append_range(command.attributes, optimizer->getLibraryParameters(b.builder()));
   // The command reads the slots too, which hold what they held before the step; the direction nobody has written.
   return emitCommand(op, optimizer->getLibraryOp(), command, /*updates=*/false, b);
+}
+
+static LogicalResult lowerFactorSquares(spmd::FactorSquaresOp op, Bufferizer &b) {
+  b.library(op, "factor_squares", {denseView(op.getGrad(), b), b.view(b.placeOf(op.getScale()))},
+            b.view(b.place(op.getSquares())), {op.getBucketAttr(), b.communicators.coordinate(op.getFlat())});
+  return success();
 }
 
 /// The most memory that orthogonalizing one matrix of a bucket takes.
@@ -219,13 +228,15 @@ static LogicalResult lowerApplyDirection(spmd::ApplyDirectionOp op, Bufferizer &
   if (failed(optimizer))
     return failure();
   StepCommand command = beginCommand(op, op.getDirection(), b);
-  bool trusts = bool(op.getSquares());
-  if (trusts)
+  if (op.getSquares())
     command.ins.push_back(denseView(op.getSquares(), b));
   command.outs.push_back(shareOfBucket(op.getBucketAttr(), op.getFlat(), b));
   Builder builder = b.builder();
-  command.attributes.push_back(builder.getI64IntegerAttr(trusts));
-  if (trusts)
+  command.attributes.push_back(builder.getI64IntegerAttr(!op.getSquares() ? DTCC_DIRECTION_PLAIN
+                                                         : optimizer->getTensorNeed() == graph::TensorNeed::Factors
+                                                             ? DTCC_DIRECTION_BY_RMS
+                                                             : DTCC_DIRECTION_BY_TRUST));
+  if (op.getSquares())
     llvm::append_range(command.attributes, optimizer->getTensorParameters(builder));
   else
     command.attributes.append(2, builder.getI64IntegerAttr(0));
@@ -316,6 +327,7 @@ void dtcc::exec::addUpdateRules(OpRules &rules) {
   rules[spmd::SumSquaresOp::getOperationName()] = ruleOf<spmd::SumSquaresOp, lowerSumSquares>();
   rules[spmd::GradScaleOp::getOperationName()] = ruleOf<spmd::GradScaleOp, lowerGradScale>();
   rules[spmd::UpdateBucketOp::getOperationName()] = ruleOf<spmd::UpdateBucketOp, lowerUpdate>();
+  rules[spmd::FactorSquaresOp::getOperationName()] = ruleOf<spmd::FactorSquaresOp, lowerFactorSquares>();
   rules[spmd::MakeDirectionOp::getOperationName()] = ruleOf<spmd::MakeDirectionOp, lowerMakeDirection>();
   rules[spmd::TensorSquaresOp::getOperationName()] = ruleOf<spmd::TensorSquaresOp, lowerTensorSquares>();
   rules[spmd::OrthogonalizeOp::getOperationName()] = ruleOf<spmd::OrthogonalizeOp, lowerOrthogonalize>();
