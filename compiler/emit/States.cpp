@@ -84,7 +84,7 @@ public:
   LogicalResult run() {
     for (auto op : module.getOps<spmd::BucketOp>())
       if (llvm::is_contained({spmd::BucketRole::Parameter, spmd::BucketRole::Buffer, spmd::BucketRole::Slot,
-                              spmd::BucketRole::Compute},
+                              spmd::BucketRole::Factors, spmd::BucketRole::Compute},
                              op.getRole()) &&
           find(op))
         addBucket(op);
@@ -95,6 +95,8 @@ public:
       if (bucketIndices.count(op.getSymName())) {
         if (op.getRole() == spmd::BucketRole::Slot)
           addSlots(op);
+        if (op.getRole() == spmd::BucketRole::Factors)
+          addFactors(op);
         if (op.getRole() == spmd::BucketRole::Compute)
           addDerived(op, [](dtcc_state &state) { state.role = DTCC_STATE_COMPUTE; });
       }
@@ -115,6 +117,7 @@ private:
     bucket.flat = tables.axes(flat);
     bucket.sharded = tables.axes(spmd::toAxes(op.getSharded()));
     bucket.role = op.getRole() == spmd::BucketRole::Slot      ? DTCC_STATE_SLOT
+                  : op.getRole() == spmd::BucketRole::Factors ? DTCC_STATE_SLOT
                   : op.getRole() == spmd::BucketRole::Buffer  ? DTCC_STATE_BUFFER
                   : op.getRole() == spmd::BucketRole::Compute ? DTCC_STATE_COMPUTE
                                                               : DTCC_STATE_PARAMETER;
@@ -177,8 +180,10 @@ private:
       tables.segments.push_back({state.bucket, uint32_t(tables.states.size()), state.bucket_offset, elements,
                                  trains ? graph::updateOf(op, optimizer).decay : 0,
                                  trains ? graph::rateScaleOf(op, optimizer) : 0});
-      if (trains)
+      if (trains) {
         slotsOf[tables.states.size()] = slotNames(op, program);
+        factorsOf[tables.states.size()] = graph::updateOf(op, optimizer).optimizer.getFactors(op.getSavedShape());
+      }
     }
     tables.states.push_back(state);
     return success();
@@ -212,6 +217,36 @@ private:
       state.name = tables.string((tables.stringAt(state.name) + "." + suffix).str());
       state.role = DTCC_STATE_SLOT;
     });
+  }
+
+  /// The factors of all states of the bucket that `op` belongs to, in their order: every rank holds them whole.
+  void addFactors(spmd::BucketOp op) {
+    uint32_t bucket = bucketIndices.lookup(op.getSymName()), of = tables.buckets[bucket].parameters;
+    exec::BufferOp buffer = find(op);
+    int64_t offset = 0;
+    for (size_t i = 0, end = tables.states.size(); i < end; ++i) {
+      const dtcc_state parameter = tables.states[i];
+      if (parameter.bucket != of || parameter.role != DTCC_STATE_PARAMETER)
+        continue;
+      for (const auto &[name, shape] : factorsOf[i]) {
+        dtcc_state state = {};
+        state.name = tables.string((tables.stringAt(parameter.name) + "." + name).str());
+        state.rank = state.saved_rank = shape.size();
+        state.role = DTCC_STATE_SLOT;
+        state.dtype = DTCC_F32;
+        state.bucket = bucket;
+        state.bucket_offset = offset;
+        state.parameter = i;
+        state.init = DTCC_INIT_ZERO;
+        llvm::copy(shape, state.saved_sizes);
+        for (auto [dim, size] : llvm::zip(state.dims, shape))
+          dim = {size, size, {}};
+        state.view = tables.view(denseView(buffer, arenas.lookup(buffer.getArena()), op.getElementType(),
+                                           offset * exec::getElementBytes(op.getElementType()), shape));
+        offset += llvm::product_of(shape);
+        tables.states.push_back(state);
+      }
+    }
   }
 
   int64_t extentOf(const dtcc_axes &axes) const {
@@ -254,6 +289,8 @@ private:
   exec::ProgramOp program;
   /// Suffixes of the names under which the slots of a state are saved, by its row.
   llvm::DenseMap<size_t, SmallVector<std::string>> slotsOf;
+  /// Factors of a state, by its row.
+  llvm::DenseMap<size_t, SmallVector<graph::TensorFactor>> factorsOf;
   /// Names of parameters whose slots have values of their own.
   llvm::StringSet<> startsFromFile;
 };

@@ -92,7 +92,7 @@ const std::vector<Group> &table() {
         word("init", "model|random", &O::init, "start values", "model, if it has weights", "random"),
         text("external-root", "DIR", &O::externalRoot, "another folder that may hold external data", "", "weights")}},
       {"Training",
-       {text("optimizer", "KIND:key=value,..", &O::optimizer, "adamw, adam, sgd, adagrad, lion, muon, lamb",
+       {text("optimizer", "KIND:key=value,..", &O::optimizer, "adamw, adam, sgd, adagrad, lion, muon, lamb, adafactor",
              "the model's, or adamw", "adamw:lr=3e-4,weight_decay=0.1"),
         real("clip", &O::clip, "clip by the global norm of the gradients", "the model's", "1.0"),
         list("group", "GLOB:lr=0.1x,..", &O::groups,

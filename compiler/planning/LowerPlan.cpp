@@ -43,6 +43,7 @@ static double plan::MemoryParts::*partOf(spmd::BucketRole role) {
   case spmd::BucketRole::Gradient:
     return &plan::MemoryParts::gradients;
   case spmd::BucketRole::Slot:
+  case spmd::BucketRole::Factors:
     return &plan::MemoryParts::optimizer;
   case spmd::BucketRole::Transient:
     return &plan::MemoryParts::activations;

@@ -11,6 +11,8 @@
 #include "runtime/abi/NearestName.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include <limits>
 
 using namespace mlir;
 using namespace dtcc;
@@ -18,7 +20,7 @@ using namespace dtcc;
 namespace {
 struct Setting {
   StringRef key;
-  double initial;
+  double initial; /* below 0: all legal values are at most 0 */
 };
 using ValueOf = llvm::function_ref<double(StringRef)>;
 
@@ -63,6 +65,11 @@ static Attribute makeLamb(MLIRContext *context, ValueOf value) {
                               value("always_adapt") != 0, value("trust_clip") != 0);
 }
 
+static Attribute makeAdafactor(MLIRContext *context, ValueOf value) {
+  return graph::AdafactorAttr::get(context, value("lr"), value("beta2_decay"), value("eps1"), value("eps2"), value("d"),
+                                   value("weight_decay"));
+}
+
 /// The defaults are PyTorch's; those of Lion are its paper's, and those of LAMB are timm's.
 static const std::vector<OptimizerKind> &optimizerKinds() {
   static const std::vector<OptimizerKind> kinds{
@@ -97,11 +104,19 @@ static const std::vector<OptimizerKind> &optimizerKinds() {
         {"weight_decay", 1e-2},
         {"always_adapt", 0},
         {"trust_clip", 0}},
-       makeLamb}};
+       makeLamb},
+      {"adafactor",
+       {{"lr", 1e-2},
+        {"beta2_decay", -0.8},
+        {"eps1", std::numeric_limits<float>::epsilon()},
+        {"eps2", 1e-3},
+        {"d", 1},
+        {"weight_decay", 0}},
+       makeAdafactor}};
   return kinds;
 }
 
-/// Refuses settings that contradict each other or lie beyond their range; the parser refused negative ones.
+/// Checks settings against each other and against bounds other than 0.
 static LogicalResult checkSettings(StringRef kind, const llvm::StringMap<double> &values) {
   for (StringRef beta : {"beta1", "beta2", "momentum", "adamw_beta1", "adamw_beta2"})
     if (values.lookup(beta) >= 1)
@@ -109,6 +124,8 @@ static LogicalResult checkSettings(StringRef kind, const llvm::StringMap<double>
   if (kind == "sgd" && values.lookup("nesterov") != 0 &&
       (values.lookup("momentum") == 0 || values.lookup("dampening") != 0))
     return wrong("--optimizer sgd: nesterov needs a momentum above 0 and a dampening of 0");
+  if (kind == "adafactor" && values.lookup("d") == 0)
+    return wrong("--optimizer adafactor: d must be greater than 0");
   double steps = values.lookup("ns_steps");
   if (steps >= 100 || steps != static_cast<double>(static_cast<int64_t>(steps)))
     return wrong("--optimizer muon: ns_steps must be a whole number below 100");
@@ -126,8 +143,11 @@ FailureOr<Attribute> dtcc::parseOptimizer(MLIRContext *context, StringRef text) 
                  ", got: " + name);
   llvm::StringMap<double> values;
   std::vector<std::string> keys;
+  llvm::StringSet<> negative;
   for (const Setting &setting : kind->settings) {
     values[setting.key] = setting.initial;
+    if (setting.initial < 0)
+      negative.insert(setting.key);
     keys.push_back(setting.key.str());
   }
   llvm::sort(keys);
@@ -138,8 +158,10 @@ FailureOr<Attribute> dtcc::parseOptimizer(MLIRContext *context, StringRef text) 
     double value = 0;
     if (!values.contains(key))
       return wrong("--optimizer " + name + " has no setting named " + key + "; it has: " + llvm::join(keys, ", "));
-    if (number.getAsDouble(value) || !(value >= 0))
-      return wrong("--optimizer " + name + ": " + key + " must be a number of at least 0, got: " + number);
+    bool isNegative = negative.contains(key);
+    if (number.getAsDouble(value) || !(isNegative ? value <= 0 : value >= 0))
+      return wrong("--optimizer " + name + ": " + key + " must be a number of at " + (isNegative ? "most" : "least") +
+                   " 0, got: " + number);
     values[key] = value;
   }
   // One rate for all parameters, unless another is given.

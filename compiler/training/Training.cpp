@@ -20,7 +20,7 @@ using namespace dtcc;
 /// Programs for GPUs have the optimizers that change each parameter by its own gradient.
 static LogicalResult checkTarget(const Options &options, graph::OptimizerAttrInterface optimizer) {
   bool isWhole = optimizer.getTensorNeed() != graph::TensorNeed::None;
-  StringRef name = isa<graph::MuonAttr>(optimizer) ? "muon" : "lamb";
+  StringRef name = optimizer.getAbstractAttribute().getName().split('.').second;
   if (options.verify && isWhole)
     return wrong("--verify has no interpreter of " + name + ", which needs whole tensors: leave --verify out");
   if (targetOf(options).memory == DTCC_MEMORY_HOST)

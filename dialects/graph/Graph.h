@@ -39,8 +39,15 @@ constexpr llvm::StringLiteral kAverageAttr = "graph.average";
 /// Suffix of the name under which the average of a parameter is saved.
 constexpr llvm::StringLiteral kAverageSlot = "average";
 
-/// Reductions over a whole tensor that an optimizer needs besides the gradient's own cell.
-enum class TensorNeed { None, Norms, Matrices };
+/// Reductions over a whole tensor that an optimizer needs besides the gradient's own cell. `Factors` are means of
+/// squares over rows and columns, which the optimizer keeps in place of moments of the cells; it needs norms too.
+enum class TensorNeed { None, Norms, Matrices, Factors };
+
+/// A vector that an optimizer keeps of a tensor: the suffix of the name under which it is saved, and its saved shape.
+struct TensorFactor {
+  llvm::StringRef name;
+  llvm::SmallVector<int64_t> shape;
+};
 
 /// Gives the cell of an operand at an index, or nothing if it is not known.
 using CellReader = llvm::function_ref<std::optional<double>(unsigned operand, llvm::ArrayRef<int64_t> index)>;

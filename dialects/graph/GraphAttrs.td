@@ -184,6 +184,21 @@ def Graph_LambAttr : Graph_Attr<"Lamb", "lamb", [DeclareAttrInterfaceMethods<Opt
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Graph_AdafactorAttr : Graph_Attr<"Adafactor", "adafactor", [DeclareAttrInterfaceMethods<OptimizerAttrInterface,
+    ["getTensorNeed", "getTensorParameters", "getFactors"]>]> {
+  let summary = "Adafactor (Shazeer and Stern 2018) without momentum, as PyTorch defines it";
+  let description = [{
+    With w = t^beta2_decay: row = row + w (mean of g g over the row - row), col alike over the column; the estimate of a
+    cell is row col / max(mean of row, eps1), and of tensors of less than two dimensions var + w (g g - var);
+    u = g / sqrt(max(estimate, eps1^2)). p *= 1 - lr * weight_decay, then
+    p -= max(eps2, rms(p)) * min(lr, 1 / sqrt(t)) / max(1, rms(u) / d) * u, with rms(p) before the decay.
+    Factors: row_var and col_var, one for each matrix of the last two dimensions, or variance.
+  }];
+  let parameters = (ins Graph_Real<>:$lr, Graph_Real<>:$beta2_decay, Graph_Real<>:$eps1, Graph_Real<>:$eps2,
+                        Graph_Real<>:$d, Graph_Real<>:$weight_decay);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Graph_LossScaleAttr : Graph_Attr<"LossScale", "loss_scale"> {
   let summary = "dynamic loss scaling as torch.amp.GradScaler does it";
   let description = [{

@@ -28,7 +28,7 @@ def OptimizerAttrInterface : AttrInterface<"OptimizerAttrInterface"> {
     InterfaceMethod<[{The meaning, for one cell in f64: gradient `g` of the mean, `rate` (the learning rate of the
                       parameter), `decay` (0 where the parameter does not), `step` from 1. Updates the parameter and its
                       slots; every stored number goes through `rounded`. An optimizer of whole tensors computes their
-                      direction instead, into `p`.}],
+                      direction instead, into `p`; with factors, that of the first step of a tensor of one cell.}],
                     "void", "updateCell", (ins "double":$g, "double":$rate, "double":$decay, "int64_t":$step,
                     "double &":$p, "::llvm::ArrayRef<double *>":$slots,
                     "::llvm::function_ref<double(double)>":$rounded)>,
@@ -39,6 +39,10 @@ def OptimizerAttrInterface : AttrInterface<"OptimizerAttrInterface"> {
     InterfaceMethod<[{The reductions over a whole tensor that a step needs. An optimizer that needs any has a library op
                       that makes the direction of the step, getLibraryOp(), and steps by `apply_direction`.}],
                     "::dtcc::graph::TensorNeed", "getTensorNeed", (ins), "", "return ::dtcc::graph::TensorNeed::None;">,
+    InterfaceMethod<[{The vectors that this optimizer keeps of a tensor with this saved shape, whole on every rank. Besides
+                      them it may have slots, which are as large as the tensor.}],
+                    "::llvm::SmallVector<::dtcc::graph::TensorFactor>", "getFactors",
+                    (ins "::llvm::ArrayRef<int64_t>":$savedShape), "", "return {};">,
     InterfaceMethod<"Attributes of the library op that makes whole directions of those of a bucket, or of apply_direction.",
                     "::llvm::SmallVector<::mlir::Attribute>", "getTensorParameters", (ins "::mlir::Builder":$builder),
                     "", "return {};">,

@@ -19,11 +19,12 @@ LogicalResult BucketOp::verify() {
   if (getLength() < 1)
     return emitOpError("length must be at least 1, got: ") << getLength();
   bool derived = llvm::is_contained(
-      {BucketRole::Gradient, BucketRole::Slot, BucketRole::Transient, BucketRole::Compute}, getRole());
+      {BucketRole::Gradient, BucketRole::Slot, BucketRole::Transient, BucketRole::Compute, BucketRole::Factors},
+      getRole());
   if (derived != getOf().has_value())
-    return emitOpError(derived
-                           ? "needs the parameter bucket it is `of`"
-                           : "has no parameter bucket: `of` is for gradients, slots, transient and compute buckets");
+    return emitOpError(
+        derived ? "needs the parameter bucket it is `of`"
+                : "has no parameter bucket: `of` is for gradients, slots, factors, transient and compute buckets");
   if ((getRole() == BucketRole::Slot) != getSlot().has_value())
     return emitOpError("slot buckets have a slot number, and only they");
   if (getHost() && getRole() != BucketRole::Slot && getRole() != BucketRole::Parameter)
@@ -37,7 +38,8 @@ LogicalResult BucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto parameters = symbols.lookupNearestSymbolFrom<BucketOp>(*this, getOfAttr());
   if (!parameters || parameters.getRole() != BucketRole::Parameter)
     return emitOpError("must be of a parameter bucket, got: ") << getOfAttr();
-  if (parameters.getLength() != getLength())
+  // Factors are a number for each row and column.
+  if (getRole() != BucketRole::Factors && parameters.getLength() != getLength())
     return emitOpError("length must be that of its parameters, ") << parameters.getLength() << ", got: " << getLength();
   return success();
 }
@@ -157,10 +159,11 @@ static FailureOr<int64_t> verifyShard(Operation *op, SymbolTableCollection &symb
       return op->emitOpError("gradient must hold the share of ") << share << " elements, got: " << type;
   for (Attribute each : slots) {
     auto slot = cast<FlatSymbolRefAttr>(each);
-    FailureOr<int64_t> stored = storedLength(op, symbols, slot, {BucketRole::Slot});
+    FailureOr<int64_t> stored = storedLength(op, symbols, slot, {BucketRole::Slot, BucketRole::Factors});
     if (failed(stored))
       return failure();
-    if (*stored != share)
+    auto bucket = symbols.lookupNearestSymbolFrom<BucketOp>(op->getParentOfType<ProgramOp>(), slot);
+    if (bucket.getRole() == BucketRole::Slot && *stored != share)
       return op->emitOpError("slots must hold the share of ")
              << share << " elements, got " << *stored << " in " << slot;
   }
@@ -189,7 +192,21 @@ LogicalResult UpdateBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult MakeDirectionOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyShard(*this, symbols, getBucketAttr(), getFlat(), {getGrad(), getDirection()}, getSlots().getValue());
+  if (failed(
+          verifyShard(*this, symbols, getBucketAttr(), getFlat(), {getGrad(), getDirection()}, getSlots().getValue())))
+    return failure();
+  for (auto slot : getSlots().getAsRange<FlatSymbolRefAttr>()) {
+    auto bucket = symbols.lookupNearestSymbolFrom<BucketOp>((*this)->getParentOfType<ProgramOp>(), slot);
+    int64_t sums = getSquares() ? cast<RankedTensorType>(getSquares().getType()).getNumElements() : 0;
+    if (bucket.getRole() == BucketRole::Factors && static_cast<int64_t>(bucket.getLength()) != sums)
+      return emitOpError("must read a sum of squares for each of the ")
+             << bucket.getLength() << " factors in " << slot << ", got: " << sums;
+  }
+  return success();
+}
+
+LogicalResult FactorSquaresOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyShard(*this, symbols, getBucketAttr(), getFlat(), getGrad(), {});
 }
 
 LogicalResult TensorSquaresOp::verifySymbolUses(SymbolTableCollection &symbols) {

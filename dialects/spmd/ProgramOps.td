@@ -28,12 +28,13 @@ def Spmd_BucketOp : Spmd_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolU
     bucket is the copy in a narrower type that readers see; the parameter bucket then holds the
     masters, which only updates use. A `host` bucket is in host memory that the device can
     access. Masters and optimizer state may be there, because a step reads and writes them
-    once.
+    once. A `factors` bucket holds numbers for rows and columns of the tensors in a parameter bucket, whole on every rank.
     ```
     spmd.bucket parameter @params.0 : 123456 x f32 sharded ["tp"]
     spmd.bucket gradient @grads.0 : 123456 x f32 of @params.0 sharded ["tp"]
     spmd.bucket slot @slots.0.0 : 123456 x f32 of @params.0 slot 0 sharded ["tp"] flat ["dp"]
     spmd.bucket slot @slots.1.0 : 123456 x f32 of @params.1 slot 0 host
+    spmd.bucket factors @factors.0 : 752 x f32 of @params.0
     spmd.bucket transient @work.0 : 123456 x f32 of @params.0 sharded ["tp"]
     spmd.bucket compute @compute.0 : 123456 x bf16 of @params.0 sharded ["tp"]
     spmd.bucket scalar @scalars : 16 x f32

@@ -68,7 +68,7 @@ def Spmd_BucketRole : Spmd_Enum<"BucketRole", "what a bucket stores", [
     I32EnumAttrCase<"Parameter", 0, "parameter">, I32EnumAttrCase<"Buffer", 1, "buffer">,
     I32EnumAttrCase<"Gradient", 2, "gradient">, I32EnumAttrCase<"Slot", 3, "slot">,
     I32EnumAttrCase<"Scalar", 4, "scalar">, I32EnumAttrCase<"Transient", 5, "transient">,
-    I32EnumAttrCase<"Compute", 6, "compute">]>;
+    I32EnumAttrCase<"Compute", 6, "compute">, I32EnumAttrCase<"Factors", 7, "factors">]>;
 def Spmd_BucketRoleAttr : Spmd_EnumAttr<Spmd_BucketRole, "bucket_role">;
 
 def Spmd_AxisAttr : AttrDef<Spmd_Dialect, "Axis"> {

@@ -80,21 +80,38 @@ def Spmd_UpdateBucketOp : Spmd_BucketUser<"update_bucket", [MemoryEffects<[MemRe
 class Spmd_ShardUser<string mnemonic, list<Trait> traits = []>
     : Spmd_BucketUser<mnemonic, !listconcat([MemoryEffects<[MemRead, MemWrite]>], traits)>;
 
-def Spmd_MakeDirectionOp : Spmd_ShardUser<"make_direction"> {
-  let summary = "the direction in which an optimizer of whole tensors changes a shard; updates the slots";
+def Spmd_FactorSquaresOp : Spmd_ShardUser<"factor_squares"> {
+  let summary = "sums of squares of gradients over the rows and columns of each tensor of a bucket, by this rank's cells";
   let description = [{
-    Operands and attributes are those of `update_bucket`, whose place this op and `apply_direction` take if the optimizer
-    needs norms or matrices of whole tensors.
+    The sums lie as the factors of the bucket do (runtime/abi/TensorFactors.h). Gradients are multiplied by `scale` first.
+    The sums of all ranks that share the tensors are those of whole rows and columns.
 
     Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
     exec-bufferize.
   }];
   let arguments = (ins FlatSymbolRefAttr:$bucket, Spmd_Local:$grad, Spmd_FloatScalar:$scale,
-                       TypedArrayAttrBase<FlatSymbolRefAttr, "slot buckets">:$slots, AnyAttr:$optimizer,
-                       DefaultValuedAttr<StrArrayAttr, "{}">:$flat, Variadic<Spmd_Local>:$guard);
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$flat);
+  let results = (outs Spmd_Local:$squares);
+  let assemblyFormat = [{
+    $bucket `,` $grad `,` $scale (`flat` $flat^)? attr-dict `:` type($grad) `,` type($scale) `->` type($squares)
+  }];
+}
+def Spmd_MakeDirectionOp : Spmd_ShardUser<"make_direction", [AttrSizedOperandSegments]> {
+  let summary = "the direction in which an optimizer of whole tensors changes a shard; updates the slots";
+  let description = [{
+    Operands and attributes are those of `update_bucket`, whose place this op and `apply_direction` take if the optimizer
+    needs reductions over whole tensors. An optimizer with factors has their bucket as its slot, and `squares` of whole
+    rows and columns (`factor_squares`).
+
+    Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, Spmd_Local:$grad, Spmd_FloatScalar:$scale,
+                       TypedArrayAttrBase<FlatSymbolRefAttr, "slot buckets">:$slots, Optional<Spmd_Local>:$squares,
+                       AnyAttr:$optimizer, DefaultValuedAttr<StrArrayAttr, "{}">:$flat, Variadic<Spmd_Local>:$guard);
   let results = (outs Spmd_Local:$direction);
   let assemblyFormat = [{
-    $bucket `,` $grad `,` $scale `slots` $slots (`flat` $flat^)? (`guard` `(` $guard^ `:` type($guard) `)`)? `optimizer` `(` $optimizer `)` attr-dict `:` type($grad) `,` type($scale) `->` type($direction)
+    $bucket `,` $grad `,` $scale `slots` $slots (`squares` $squares^ `:` type($squares))? (`flat` $flat^)? (`guard` `(` $guard^ `:` type($guard) `)`)? `optimizer` `(` $optimizer `)` attr-dict `:` type($grad) `,` type($scale) `->` type($direction)
   }];
 }
 def Spmd_TensorSquaresOp : Spmd_ShardUser<"tensor_squares"> {
@@ -129,7 +146,7 @@ def Spmd_OrthogonalizeOp : Spmd_ShardUser<"orthogonalize"> {
 def Spmd_ApplyDirectionOp : Spmd_ShardUser<"apply_direction", [AttrSizedOperandSegments]> {
   let summary = "one optimizer step of a shard of a parameter bucket along a direction";
   let description = [{
-    With `squares` the step of each tensor is multiplied by its trust ratio. Nothing is written if `scale` is not a
+    With `squares` the size of each tensor's step depends on norms: the trust ratio of LAMB, or that of Adafactor. Nothing is written if `scale` is not a
     number. `copy` and `guard` are those of `update_bucket`.
 
     Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after

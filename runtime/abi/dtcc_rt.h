@@ -188,6 +188,13 @@ typedef enum dtcc_reduction {
 /// The part of a step that a command belongs to.
 typedef enum dtcc_pass { DTCC_FORWARD = 0, DTCC_BACKWARD = 1, DTCC_UPDATE = 2 } dtcc_pass;
 
+/// The size of a step along a direction, an attribute of DTCC_LIB_APPLY_DIRECTION.
+typedef enum dtcc_direction_size {
+  DTCC_DIRECTION_PLAIN = 0,    /* the rate */
+  DTCC_DIRECTION_BY_TRUST = 1, /* the rate times a trust ratio: LAMB */
+  DTCC_DIRECTION_BY_RMS = 2,   /* relative to the parameter: Adafactor */
+} dtcc_direction_size;
+
 /// One row of the command table.
 typedef struct dtcc_command {
   uint32_t kind; /* dtcc_command_kind */

@@ -79,19 +79,18 @@ double trustRatio(const TrustOptions &options, double decay, double squaresOfPar
   return options.clips ? std::min(ratio, 1.0) : ratio;
 }
 
+DirectionStep rmsStep(const RmsOptions &options, double rate, double decay, int64_t step, double cells,
+                      double squaresOfParameter, double squaresOfDirection) {
+  double relative = std::max(options.eps2, std::sqrt(squaresOfParameter / cells));
+  double alpha = relative * std::min(rate, 1 / std::sqrt(static_cast<double>(step)));
+  return {1 - rate * decay, alpha / std::max(1.0, std::sqrt(squaresOfDirection / cells) / options.d)};
+}
+
 void applyDirection(ThreadTeam &team, const VectorKernels &kernels, std::span<const TensorRange> ranges,
-                    const float *squares, const TrustOptions &trust, float scale, double lr, const float *direction,
-                    float *p, HalfCopy copy) {
-  if (std::isnan(scale))
-    return;
-  for (const TensorRange &range : ranges) {
-    double rate = lr * range.lrScale;
-    // Where norms are trusted, the direction holds the decay.
-    const auto kept = static_cast<float>(squares ? 1 : 1 - rate * range.decay);
-    if (squares)
-      rate *= trustRatio(trust, range.decay, static_cast<double>(squares[2 * range.tensor]),
-                         static_cast<double>(squares[2 * range.tensor + 1]));
-    const auto size = static_cast<float>(rate);
+                    std::span<const DirectionStep> steps, const float *direction, float *p, HalfCopy copy) {
+  for (size_t r = 0; r < ranges.size(); ++r) {
+    const TensorRange &range = ranges[r];
+    const auto kept = static_cast<float>(steps[r].kept), size = static_cast<float>(steps[r].size);
     team.parallelFor(range.end - range.begin, grainOfShares, [&](int64_t begin, int64_t end) {
       begin += range.begin, end += range.begin;
       for (int64_t i = begin; i < end; ++i)

@@ -41,6 +41,11 @@ void lambDirection(ThreadTeam &team, std::span<const TensorRange> ranges, int64_
 void tensorSquares(ThreadTeam &team, const VectorKernels &kernels, std::span<const TensorRange> ranges, int64_t tensors,
                    const float *p, const float *direction, std::span<double> partial, float *squares);
 
+/// The step of a tensor along its direction u: p = kept * p - size * u.
+struct DirectionStep {
+  double kept = 1, size = 0;
+};
+
 /// How LAMB trusts a direction: see APPLY_DIRECTION in LibraryOps.def.
 struct TrustOptions {
   bool alwaysAdapt = false, clips = false;
@@ -48,10 +53,17 @@ struct TrustOptions {
 /// The ratio of a tensor's norms by which LAMB multiplies its rate.
 double trustRatio(const TrustOptions &options, double decay, double squaresOfParameter, double squaresOfDirection);
 
-/// p = p * (1 - lr * decay) - lr * direction, or without `squares`' ratio and decay as APPLY_DIRECTION says.
+/// The step of Adafactor: its settings, the tensor's number of cells and sums of squares, the rate and the step's
+/// number.
+struct RmsOptions {
+  double eps2 = 1e-3, d = 1;
+};
+DirectionStep rmsStep(const RmsOptions &options, double rate, double decay, int64_t step, double cells,
+                      double squaresOfParameter, double squaresOfDirection);
+
+/// Steps of one share: `steps` has one for each range.
 void applyDirection(ThreadTeam &team, const VectorKernels &kernels, std::span<const TensorRange> ranges,
-                    const float *squares, const TrustOptions &trust, float scale, double lr, const float *direction,
-                    float *p, HalfCopy copy);
+                    std::span<const DirectionStep> steps, const float *direction, float *p, HalfCopy copy);
 
 struct OrthogonalizeOptions {
   int64_t steps = 5;

@@ -22,7 +22,7 @@ bool isUpdate(const dtcc_command &command) {
   return command.kind == DTCC_LIBRARY &&
          (command.op == DTCC_LIB_ADAMW || command.op == DTCC_LIB_SGD || command.op == DTCC_LIB_ADAGRAD ||
           command.op == DTCC_LIB_LION || command.op == DTCC_LIB_MUON_DIRECTION ||
-          command.op == DTCC_LIB_LAMB_DIRECTION);
+          command.op == DTCC_LIB_LAMB_DIRECTION || command.op == DTCC_LIB_ADAFACTOR_DIRECTION);
 }
 
 /// "adamw(0.9, 0.999, 1e-08, 0, 1, 1, 0)": the attributes behind bucket and coordinate, in the order of LibraryOps.def.

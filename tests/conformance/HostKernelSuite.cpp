@@ -64,6 +64,61 @@ TEST(HostKernelSuite, ApplyDirectionMultipliesByTheTrustRatio) {
     }
 }
 
+TEST(HostKernelSuite, AdafactorKeepsTheSquareOfACell) {
+  // Of the second step, weight 0.25: the factor moves from 1 to 1 + (4 - 1) / 4.
+  OneCommand c(DTCC_LIB_ADAFACTOR_DIRECTION);
+  c.floats({1}, {4});
+  c.floats({}, {0.5f});
+  c.floats({}, {0.5f});
+  c.longs({}, {2});
+  c.floats({1}, {3});
+  c.floats({1}, {4});
+  size_t factors = c.floats({1}, {1}), direction = c.output({1});
+  c.bucket(1);
+  c.segment(0, 0, 1, 0, 1);
+  c.attribute(int64_t{0});
+  c.attribute(int64_t{-1});
+  c.attribute(-2.0);
+  c.attribute(1e-7);
+  c.run();
+  expectClose(c.content(factors), {1.75f});
+  expectClose(c.content(direction), {2 / std::sqrt(1.75f)});
+}
+
+TEST(HostKernelSuite, FactorSquaresAreScaled) {
+  for (float scale : {0.5f, std::numeric_limits<float>::quiet_NaN()}) {
+    OneCommand c(DTCC_LIB_FACTOR_SQUARES);
+    c.floats({1}, {6});
+    c.floats({}, {scale});
+    size_t squares = c.output({1});
+    c.bucket(1);
+    c.segment(0, 0, 1, 0, 1);
+    c.attribute(int64_t{0});
+    c.attribute(int64_t{-1});
+    c.run();
+    expectClose(c.content(squares), {std::isnan(scale) ? 0.0f : 9.0f});
+  }
+}
+
+TEST(HostKernelSuite, ApplyDirectionStepsByTheRootMeanSquare) {
+  // Relative to the parameter, 3; u of 4 counts as 1 / 0.5.
+  OneCommand c(DTCC_LIB_APPLY_DIRECTION);
+  c.floats({1}, {4});
+  c.floats({}, {1});
+  c.floats({}, {0.1f});
+  c.longs({}, {4});
+  c.floats({2}, {9, 16});
+  size_t p = c.floats({1}, {3});
+  c.bucket(1);
+  c.segment(0, 0, 1, 0.5, 1);
+  for (int64_t value : {int64_t{0}, int64_t{-1}, int64_t{DTCC_DIRECTION_BY_RMS}})
+    c.attribute(value);
+  c.attribute(1e-3);
+  c.attribute(0.5);
+  c.run();
+  expectClose(c.content(p), {3 * 0.95f - 3 * 0.1f / 8 * 4});
+}
+
 TEST(HostKernelSuite, AveragesBeginWithTheParameters) {
   for (int64_t step : {1, 2}) {
     OneCommand c(DTCC_LIB_AVERAGE);

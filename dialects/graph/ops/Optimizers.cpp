@@ -8,7 +8,7 @@
 // AdamW: Loshchilov and Hutter 2019; Adam, SGD, Adagrad: as PyTorch has them; variants
 // of Adam as ONNX and ONNX Runtime do. Lion: Chen et al. 2023, "Symbolic discovery of
 // optimization algorithms", algorithm 2. Muon: Jordan et al. 2024, as PyTorch has it. LAMB:
-// You et al. 2020, algorithm 2.
+// You et al. 2020, algorithm 2. Adafactor: Shazeer and Stern 2018, as PyTorch has it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -148,6 +148,29 @@ void LambAttr::updateCell(double g, double, double decay, int64_t step, double &
   v = rounded(getBeta2() * v + (1 - getBeta2()) * g * g);
   double root = std::sqrt(1 - std::pow(getBeta2(), step));
   p = m / (1 - std::pow(getBeta1(), step)) / (std::sqrt(v) / root + getEps()) + decay * p;
+}
+
+Names AdafactorAttr::getSlotNames() const { return {}; }
+double AdafactorAttr::getLearningRate() const { return getLr(); }
+double AdafactorAttr::getDecay() const { return getWeightDecay(); }
+StringRef AdafactorAttr::getLibraryOp() const { return "adafactor_direction"; }
+SmallVector<Attribute> AdafactorAttr::getLibraryParameters(Builder b) const {
+  return {b.getF64FloatAttr(getBeta2Decay()), b.getF64FloatAttr(getEps1())};
+}
+TensorNeed AdafactorAttr::getTensorNeed() const { return TensorNeed::Factors; }
+SmallVector<Attribute> AdafactorAttr::getTensorParameters(Builder b) const {
+  return {b.getF64FloatAttr(getEps2()), b.getF64FloatAttr(getD())};
+}
+SmallVector<TensorFactor> AdafactorAttr::getFactors(ArrayRef<int64_t> savedShape) const {
+  if (savedShape.size() < 2)
+    return {{"variance", SmallVector<int64_t>(savedShape)}};
+  SmallVector<int64_t> rows(savedShape), columns(savedShape);
+  rows.back() = 1;
+  columns[columns.size() - 2] = 1;
+  return {{"row_var", rows}, {"col_var", columns}};
+}
+void AdafactorAttr::updateCell(double g, double, double, int64_t, double &p, Slots, Rounding) const {
+  p = g / std::max(std::abs(g), getEps1());
 }
 
 StateUpdate dtcc::graph::updateOf(StateOp state, OptimizerAttrInterface optimizer) {

@@ -8,6 +8,7 @@
 #include "dialects/graph/Graph.h"
 #include "passes/exec/bufferize/OpRules.h"
 #include "runtime/abi/OrthogonalizeWorkspace.h"
+#include "runtime/abi/dtcc_rt.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -117,11 +118,42 @@ static Value denseView(Value value, Bufferizer &b) {
   return b.view(*b.dense(b.placeOf(value), "dense").reshaped({cast<ShapedType>(value.getType()).getNumElements()}));
 }
 
-/// What the library ops of an update read beside the gradient: scale, rate and number of the step. Guarded: the steps
-/// taken count, not those of the host, and nothing is written if the gradients are not finite.
-static SmallVector<Value> scalarsOfUpdate(Value scale, ValueRange guard, Bufferizer &b) {
+namespace {
+/// A library op of a step on this rank's share of a bucket.
+struct StepCommand {
+  SmallVector<Value> ins, outs;
+  SmallVector<Attribute> attributes;
+};
+} // namespace
+
+/// The command of `op` with the operands that all of them begin with: the gradient or the direction `vector`, the
+/// scale, the rate and the number of the step. A guarded step has the number of the steps taken, not that of the host.
+template <typename StepOp> static StepCommand beginCommand(StepOp op, Value vector, Bufferizer &b) {
+  ValueRange guard = op.getGuard();
   Place step = guard.empty() ? b.storage.scalarPlace(ScalarKind::step) : b.placeOf(guard[1]);
-  return {b.view(b.placeOf(scale)), b.view(b.storage.scalarPlace(ScalarKind::lr)), b.view(step)};
+  return {{denseView(vector, b), b.view(b.placeOf(op.getScale())), b.view(b.storage.scalarPlace(ScalarKind::lr)),
+           b.view(step)},
+          {},
+          {op.getBucketAttr(), b.communicators.coordinate(op.getFlat())}};
+}
+
+static void addSlots(StepCommand &command, ArrayAttr slots, Bufferizer &b) {
+  for (Attribute slot : slots)
+    command.outs.push_back(b.view(b.storage.bucket(cast<FlatSymbolRefAttr>(slot))));
+}
+
+/// Emits the command. A guarded one runs only where the gradients are finite. `updates`: it reads nothing but its
+/// inputs and what it overwrites.
+template <typename StepOp>
+static LogicalResult emitCommand(StepOp op, StringRef library, StepCommand &command, bool updates, Bufferizer &b) {
+  if constexpr (requires { op.getCopyAttr(); })
+    if (op.getCopy())
+      command.outs.push_back(shareOfBucket(op.getCopyAttr(), op.getFlat(), b));
+  bool guarded = !op.getGuard().empty();
+  if (guarded)
+    command.ins.push_back(b.view(b.placeOf(op.getGuard()[0])));
+  b.library(op, library, command.ins, command.outs, command.attributes, updates).setPredicated(guarded);
+  return success();
 }
 
 static FailureOr<graph::OptimizerAttrInterface> optimizerOf(Operation *op, Attribute attribute) {
@@ -135,39 +167,31 @@ static LogicalResult lowerUpdate(spmd::UpdateBucketOp op, Bufferizer &b) {
   FailureOr<graph::OptimizerAttrInterface> optimizer = optimizerOf(op, op.getOptimizer());
   if (failed(optimizer))
     return failure();
-  SmallVector<Value> ins{denseView(op.getGrad(), b)};
-  llvm::append_range(ins, scalarsOfUpdate(op.getScale(), op.getGuard(), b));
-  if (!op.getGuard().empty())
-    ins.push_back(b.view(b.placeOf(op.getGuard()[0])));
-  SmallVector<Value> outs{shareOfBucket(op.getBucketAttr(), op.getFlat(), b)};
-  for (Attribute slot : op.getSlots())
-    outs.push_back(b.view(b.storage.bucket(cast<FlatSymbolRefAttr>(slot))));
-  if (op.getCopy())
-    outs.push_back(shareOfBucket(op.getCopyAttr(), op.getFlat(), b));
-  SmallVector<Attribute> all{op.getBucketAttr(), b.communicators.coordinate(op.getFlat())};
-  llvm::append_range(all, optimizer->getLibraryParameters(b.builder()));
-  b.library(op, optimizer->getLibraryOp(), ins, outs, all, /*updates=*/true).setPredicated(!op.getGuard().empty());
-  return success();
+  StepCommand command = beginCommand(op, op.getGrad(), b);
+  command.outs.push_back(shareOfBucket(op.getBucketAttr(), op.getFlat(), b));
+  addSlots(command, op.getSlots(), b);
+  llvm::append_range(command.attributes, optimizer->getLibraryParameters(b.builder()));
+  return emitCommand(op, optimizer->getLibraryOp(), command, /*updates=*/true, b);
 }
 
 static LogicalResult lowerMakeDirection(spmd::MakeDirectionOp op, Bufferizer &b) {
   FailureOr<graph::OptimizerAttrInterface> optimizer = optimizerOf(op, op.getOptimizer());
   if (failed(optimizer))
     return failure();
-  SmallVector<Value> ins{denseView(op.getGrad(), b)};
-  llvm::append_range(ins, scalarsOfUpdate(op.getScale(), op.getGuard(), b));
-  ins.push_back(shareOfBucket(op.getBucketAttr(), op.getFlat(), b));
-  SmallVector<Value> outs;
-  for (Attribute slot : op.getSlots())
-    outs.push_back(b.view(b.storage.bucket(cast<FlatSymbolRefAttr>(slot))));
-  outs.push_back(b.view(b.place(op.getDirection())));
-  SmallVector<Attribute> all{op.getBucketAttr(), b.communicators.coordinate(op.getFlat())};
-  llvm::append_range(all, optimizer->getLibraryParameters(b.builder()));
-  bool guarded = !op.getGuard().empty();
-  if (guarded)
-    ins.push_back(b.view(b.placeOf(op.getGuard()[0])));
-  // It reads the slots too, which hold what they held before the step; the direction nobody has written.
-  b.library(op, optimizer->getLibraryOp(), ins, outs, all, /*updates=*/false).setPredicated(guarded);
+  StepCommand command = beginCommand(op, op.getGrad(), b);
+  command.ins.push_back(shareOfBucket(op.getBucketAttr(), op.getFlat(), b));
+  if (op.getSquares())
+    command.ins.push_back(denseView(op.getSquares(), b));
+  addSlots(command, op.getSlots(), b);
+  command.outs.push_back(b.view(b.place(op.getDirection())));
+  llvm::append_range(command.attributes, optimizer->getLibraryParameters(b.builder()));
+  // The command reads the slots too, which hold what they held before the step; the direction nobody has written.
+  return emitCommand(op, optimizer->getLibraryOp(), command, /*updates=*/false, b);
+}
+
+static LogicalResult lowerFactorSquares(spmd::FactorSquaresOp op, Bufferizer &b) {
+  b.library(op, "factor_squares", {denseView(op.getGrad(), b), b.view(b.placeOf(op.getScale()))},
+            b.view(b.place(op.getSquares())), {op.getBucketAttr(), b.communicators.coordinate(op.getFlat())});
   return success();
 }
 
@@ -203,25 +227,20 @@ static LogicalResult lowerApplyDirection(spmd::ApplyDirectionOp op, Bufferizer &
   FailureOr<graph::OptimizerAttrInterface> optimizer = optimizerOf(op, op.getOptimizer());
   if (failed(optimizer))
     return failure();
-  SmallVector<Value> ins{denseView(op.getDirection(), b)};
-  llvm::append_range(ins, scalarsOfUpdate(op.getScale(), op.getGuard(), b));
-  bool trusts = bool(op.getSquares());
-  if (trusts)
-    ins.push_back(denseView(op.getSquares(), b));
-  if (!op.getGuard().empty())
-    ins.push_back(b.view(b.placeOf(op.getGuard()[0])));
-  SmallVector<Value> outs{shareOfBucket(op.getBucketAttr(), op.getFlat(), b)};
-  if (op.getCopy())
-    outs.push_back(shareOfBucket(op.getCopyAttr(), op.getFlat(), b));
+  StepCommand command = beginCommand(op, op.getDirection(), b);
+  if (op.getSquares())
+    command.ins.push_back(denseView(op.getSquares(), b));
+  command.outs.push_back(shareOfBucket(op.getBucketAttr(), op.getFlat(), b));
   Builder builder = b.builder();
-  SmallVector<Attribute> all{op.getBucketAttr(), b.communicators.coordinate(op.getFlat()),
-                             builder.getI64IntegerAttr(trusts)};
-  if (trusts)
-    llvm::append_range(all, optimizer->getTensorParameters(builder));
+  command.attributes.push_back(builder.getI64IntegerAttr(!op.getSquares() ? DTCC_DIRECTION_PLAIN
+                                                         : optimizer->getTensorNeed() == graph::TensorNeed::Factors
+                                                             ? DTCC_DIRECTION_BY_RMS
+                                                             : DTCC_DIRECTION_BY_TRUST));
+  if (op.getSquares())
+    llvm::append_range(command.attributes, optimizer->getTensorParameters(builder));
   else
-    all.append(2, builder.getI64IntegerAttr(0));
-  b.library(op, "apply_direction", ins, outs, all, /*updates=*/true).setPredicated(!op.getGuard().empty());
-  return success();
+    command.attributes.append(2, builder.getI64IntegerAttr(0));
+  return emitCommand(op, "apply_direction", command, /*updates=*/true, b);
 }
 
 static LogicalResult lowerAverage(spmd::AverageBucketOp op, Bufferizer &b) {
@@ -308,6 +327,7 @@ void dtcc::exec::addUpdateRules(OpRules &rules) {
   rules[spmd::SumSquaresOp::getOperationName()] = ruleOf<spmd::SumSquaresOp, lowerSumSquares>();
   rules[spmd::GradScaleOp::getOperationName()] = ruleOf<spmd::GradScaleOp, lowerGradScale>();
   rules[spmd::UpdateBucketOp::getOperationName()] = ruleOf<spmd::UpdateBucketOp, lowerUpdate>();
+  rules[spmd::FactorSquaresOp::getOperationName()] = ruleOf<spmd::FactorSquaresOp, lowerFactorSquares>();
   rules[spmd::MakeDirectionOp::getOperationName()] = ruleOf<spmd::MakeDirectionOp, lowerMakeDirection>();
   rules[spmd::TensorSquaresOp::getOperationName()] = ruleOf<spmd::TensorSquaresOp, lowerTensorSquares>();
   rules[spmd::OrthogonalizeOp::getOperationName()] = ruleOf<spmd::OrthogonalizeOp, lowerOrthogonalize>();

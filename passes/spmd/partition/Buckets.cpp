@@ -93,6 +93,27 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
   return result;
 }
 
+int64_t factorsIn(const Bucket &bucket, graph::OptimizerAttrInterface optimizer) {
+  int64_t count = 0;
+  for (graph::StateOp state : bucket.states)
+    for (const graph::TensorFactor &factor : optimizer.getFactors(state.getSavedShape()))
+      count += llvm::product_of(factor.shape);
+  return count;
+}
+
+/// Declares the factors that the optimizer of a bucket keeps of its tensors; null if it keeps none.
+static FlatSymbolRefAttr emitFactors(OpBuilder &builder, Location loc, const Bucket &bucket,
+                                     graph::OptimizerAttrInterface optimizer) {
+  int64_t length = factorsIn(bucket, optimizer);
+  if (length == 0)
+    return {};
+  auto role = BucketRoleAttr::get(builder.getContext(), BucketRole::Factors);
+  auto op = BucketOp::create(builder, loc, role, builder.getStringAttr("factors." + bucket.number),
+                             builder.getI64IntegerAttr(length), TypeAttr::get(builder.getF32Type()), bucket.values,
+                             IntegerAttr(), builder.getArrayAttr({}), builder.getArrayAttr({}), UnitAttr());
+  return FlatSymbolRefAttr::get(op.getSymNameAttr());
+}
+
 void Buckets::emit(OpBuilder &builder, Location loc, bool averages, int64_t predicted) {
   auto make = [&](BucketRole role, const Twine &name, const Bucket &bucket, FlatSymbolRefAttr of,
                   std::optional<int64_t> slot, const Axes &flat, bool host = false) {
@@ -134,6 +155,8 @@ void Buckets::emit(OpBuilder &builder, Location loc, bool averages, int64_t pred
     int64_t slots = optimizer ? optimizer.getSlotNames().size() : 0;
     for (int64_t i = 0; i < slots; ++i)
       bucket.slots.push_back(makeSlot(i));
+    if (FlatSymbolRefAttr factors = optimizer ? emitFactors(builder, loc, bucket, optimizer) : FlatSymbolRefAttr())
+      bucket.slots.push_back(factors);
     // The average is placed as the optimizer's own slots are.
     if (averages)
       bucket.average = makeSlot(slots);

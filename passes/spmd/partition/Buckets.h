@@ -67,9 +67,13 @@ struct Bucket {
   /// `work`: where a micro-batch's whole gradients are made, if the gradients are shares.
   /// `copy`: what readers see, if it is kept beside the values.
   /// `average`: the average of the values over the steps, if there is one.
+  /// `slots` end with the factors of an optimizer that has them.
   mlir::FlatSymbolRefAttr values, gradients, work, copy, average;
   llvm::SmallVector<mlir::Attribute> slots;
 };
+
+/// How many factors the optimizer keeps of the tensors of a bucket.
+int64_t factorsIn(const Bucket &bucket, graph::OptimizerAttrInterface optimizer);
 
 /// The gradient of a state as the step makes it.
 struct GradientPlace {

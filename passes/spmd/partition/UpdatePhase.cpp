@@ -73,6 +73,15 @@ static Value emitGradient(OpBuilder &builder, const UpdateDescription &step, con
                              fromAxes(builder.getContext(), {step.axis}), builder.getDenseI64ArrayAttr(owners));
 }
 
+/// The axes over which ranks hold different cells of the tensors of a bucket, for its update.
+static Axes sharingAxes(const Bucket &bucket, const Mesh &mesh) {
+  Axes axes;
+  for (const MeshAxis &axis : mesh.axes)
+    if (contains(bucket.key.flat, axis.name) || contains(bucket.key.sharded, axis.name))
+      axes.push_back(axis.name);
+  return axes;
+}
+
 /// The sum of squares over all logical elements. A rank's share counts once: it is summed
 /// over the axes that share the update and those that shard the states, and over no others,
 /// on which ranks hold the same. Shares with the same axes are summed together.
@@ -83,10 +92,7 @@ static Value emitSquares(OpBuilder &builder, const UpdateDescription &step,
   for (auto [bucket, gradient] : gradients) {
     if (!bucket->key.owners.empty() && bucket->key.owners.front() != step.stage)
       continue;
-    Axes axes;
-    for (const MeshAxis &axis : mesh.axes)
-      if (contains(bucket->key.flat, axis.name) || contains(bucket->key.sharded, axis.name))
-        axes.push_back(axis.name);
+    Axes axes = sharingAxes(*bucket, mesh);
     auto at = llvm::find_if(groups, [&](auto &group) { return group.first == axes; });
     if (at == groups.end())
       groups.push_back({axes, {gradient}});
@@ -153,24 +159,28 @@ static void emitGather(OpBuilder &builder, Location loc, const Bucket &bucket) {
 }
 
 /// Steps along a direction that is made of whole tensors. The ranks that share the update, and those that shard the
-/// states, hold parts of a tensor: they reduce norms, and gather matrices.
+/// states, hold parts of a tensor: they reduce norms and sums over rows and columns, and gather matrices.
 static void emitTensorStep(OpBuilder &builder, Location loc, const Bucket &bucket,
                            graph::OptimizerAttrInterface optimizer, Value gradient, Value scale, ValueRange guard,
                            const Mesh &mesh) {
   MLIRContext *context = builder.getContext();
   ArrayAttr flat = fromAxes(context, bucket.key.flat);
   Type element = builder.getF32Type();
-  Value direction = MakeDirectionOp::create(builder, loc, gradient.getType(), bucket.values, gradient, scale,
-                                            builder.getArrayAttr(bucket.slots), bucket.key.optimizer, flat, guard);
+  const Axes sharing = sharingAxes(bucket, mesh);
+  Value factors;
+  if (optimizer.getTensorNeed() == graph::TensorNeed::Factors) {
+    auto type = RankedTensorType::get({factorsIn(bucket, optimizer)}, element);
+    Value sums = FactorSquaresOp::create(builder, loc, type, bucket.values, gradient, scale, flat);
+    factors = allReduce(builder, loc, sums, sharing);
+  }
+  Value direction =
+      MakeDirectionOp::create(builder, loc, gradient.getType(), bucket.values, gradient, scale,
+                              builder.getArrayAttr(bucket.slots), factors, bucket.key.optimizer, flat, guard);
   Value squares;
-  if (optimizer.getTensorNeed() == graph::TensorNeed::Norms) {
+  if (optimizer.getTensorNeed() != graph::TensorNeed::Matrices) {
     auto type = RankedTensorType::get({2 * static_cast<int64_t>(bucket.states.size())}, element);
     Value sums = TensorSquaresOp::create(builder, loc, type, bucket.values, direction, flat);
-    Axes axes;
-    for (const MeshAxis &axis : mesh.axes)
-      if (contains(bucket.key.flat, axis.name) || contains(bucket.key.sharded, axis.name))
-        axes.push_back(axis.name);
-    squares = allReduce(builder, loc, sums, axes);
+    squares = allReduce(builder, loc, sums, sharing);
   } else {
     Value whole = direction;
     for (const Axes &axes : {bucket.key.flat, bucket.key.sharded})

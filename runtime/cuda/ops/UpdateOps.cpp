@@ -216,7 +216,7 @@ public:
   }
 };
 
-/// An op of Muon, LAMB and averages, of which the compiler makes no programs for GPUs.
+/// An op of Muon, LAMB, Adafactor and averages, of which the compiler makes no programs for GPUs.
 class HostOnlyOp final : public CudaOp {
 public:
   HostOnlyOp(const CheckedOperands &operands, Rank &, Launcher &) { operands.reject("runs on processors alone"); }
@@ -235,6 +235,8 @@ DTCC_CUDA_OP(ADAGRAD, AdagradOp)
 DTCC_CUDA_OP(LION, LionOp)
 DTCC_CUDA_OP(MUON_DIRECTION, HostOnlyOp)
 DTCC_CUDA_OP(LAMB_DIRECTION, HostOnlyOp)
+DTCC_CUDA_OP(FACTOR_SQUARES, HostOnlyOp)
+DTCC_CUDA_OP(ADAFACTOR_DIRECTION, HostOnlyOp)
 DTCC_CUDA_OP(TENSOR_SQUARES, HostOnlyOp)
 DTCC_CUDA_OP(ORTHOGONALIZE, HostOnlyOp)
 DTCC_CUDA_OP(APPLY_DIRECTION, HostOnlyOp)

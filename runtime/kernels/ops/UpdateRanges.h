@@ -8,6 +8,7 @@
 #ifndef DTCC_RUNTIME_KERNELS_OPS_UPDATERANGES_H
 #define DTCC_RUNTIME_KERNELS_OPS_UPDATERANGES_H
 
+#include "runtime/abi/TensorFactors.h"
 #include "runtime/image/Block.h"
 #include "runtime/kernels/WholeTensor.h"
 #include "runtime/kernels/ops/CheckedOperands.h"
@@ -27,6 +28,12 @@ struct BucketSegments {
 /// that overlap.
 BucketSegments bucketSegments(const CheckedOperands &operands, const Rank &rank, int64_t bucket, int64_t communicator,
                               int64_t size);
+
+/// The rows and columns of the whole tensor of a segment.
+inline TensorFactors factorsOf(const dtcc_segment &segment, const Rank &rank) {
+  const dtcc_state &state = rank.image.states()[segment.state];
+  return tensorFactors(state.saved_sizes, state.saved_rank);
+}
 
 /// The layout of the share that an update has of a state: that of its bucket, cut by the communicator.
 StateLayout shareLayout(const dtcc_segment &segment, const Rank &rank, int64_t communicator);

@@ -1,4 +1,4 @@
-//===- WholeTensorOps.cpp - The library ops of Muon and LAMB -*- C++ -*-===//
+//===- WholeTensorOps.cpp - Steps along directions of whole tensors -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,6 +12,7 @@
 #include "runtime/kernels/ops/UpdateRanges.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -81,15 +82,17 @@ private:
 class ApplyDirectionOp final : public LibraryOp {
 public:
   ApplyDirectionOp(const CheckedOperands &operands, const Rank &rank) {
-    trusts = operands.attributeCount() == 5 && operands.flag(2);
-    parameter = trusts ? 5 : 4;
+    kind = operands.attributeCount() == 5 ? operands.integer(2) : -1;
+    parameter = kind == DTCC_DIRECTION_PLAIN ? 4 : 5;
     operands.expect(parameter + 1, 5);
+    if (kind < DTCC_DIRECTION_PLAIN || kind > DTCC_DIRECTION_BY_RMS)
+      operands.reject("size must be plain, by trust or by rms, got: ", kind);
     int64_t size = operands.dense(0, "direction", -1).sizes[0];
     operands.scalar(1, "scale");
     operands.scalar(2, "lr");
     operands.scalar(3, "step", DTCC_I64);
     segments = bucketSegments(operands, rank, operands.integer(0), operands.communicator(1), size);
-    if (trusts)
+    if (kind != DTCC_DIRECTION_PLAIN)
       operands.dense(4, "squares", 2 * static_cast<int64_t>(segments.all.size()));
     operands.dense(parameter, "p", size);
     // The one operand more that it may have is no workspace.
@@ -101,20 +104,48 @@ public:
       if (copyType == DTCC_F32)
         operands.reject("copy must be bf16 or f16, got element type: ", int{view.dtype});
     }
-    trust = {operands.flag(3), operands.flag(4)};
+    steps.resize(segments.ranges.size());
+    if (kind != DTCC_DIRECTION_BY_RMS) {
+      trust = {operands.flag(3), operands.flag(4)};
+      return;
+    }
+    rms = {operands.real(3), operands.real(4)};
+    for (const TensorRange &range : segments.ranges)
+      cells.push_back(static_cast<double>(factorsOf(*segments.all[static_cast<size_t>(range.tensor)], rank).cells()));
   }
   void run(Rank &rank, void *const *buffers) override {
+    if (std::isnan(*floatsAt(buffers, 1)))
+      return;
     HalfCopy copy = hasCopy ? HalfCopy{copyType, buffers[parameter + 1]} : HalfCopy{};
-    applyDirection(rank.team, vectorKernels(), segments.ranges, trusts ? floatsAt(buffers, 4) : nullptr, trust,
-                   *floatsAt(buffers, 1), static_cast<double>(*floatsAt(buffers, 2)), floatsAt(buffers, 0),
+    const auto lr = static_cast<double>(*floatsAt(buffers, 2));
+    for (size_t r = 0; r < steps.size(); ++r)
+      steps[r] = stepOf(r, lr * segments.ranges[r].lrScale, *static_cast<const int64_t *>(buffers[3]),
+                        floatsAt(buffers, 4) + 2 * segments.ranges[r].tensor);
+    applyDirection(rank.team, vectorKernels(), segments.ranges, steps, floatsAt(buffers, 0),
                    floatsAt(buffers, parameter), copy);
   }
 
 private:
+  /// `squares`: of the tensor of a range, in the parameter and in the direction; not read if the step is plain.
+  DirectionStep stepOf(size_t r, double rate, int64_t step, const float *squares) const {
+    const double decay = segments.ranges[r].decay;
+    if (kind == DTCC_DIRECTION_PLAIN)
+      return {1 - rate * decay, rate};
+    const auto ofParameter = static_cast<double>(squares[0]), ofDirection = static_cast<double>(squares[1]);
+    if (kind == DTCC_DIRECTION_BY_RMS)
+      return rmsStep(rms, rate, decay, step, cells[r], ofParameter, ofDirection);
+    // The direction holds the decay.
+    return {1, rate * trustRatio(trust, decay, ofParameter, ofDirection)};
+  }
+
   BucketSegments segments;
+  std::vector<double> cells; /* of the whole tensor of each range, if steps go by rms */
+  std::vector<DirectionStep> steps;
   TrustOptions trust;
+  RmsOptions rms;
+  int64_t kind; /* dtcc_direction_size */
   size_t parameter;
-  bool trusts, hasCopy;
+  bool hasCopy;
   dtcc_dtype copyType = DTCC_BF16;
 };
 

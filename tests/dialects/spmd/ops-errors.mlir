@@ -164,6 +164,20 @@ spmd.program @step mesh @mesh {
 
 // -----
 
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
+spmd.bucket parameter @p : 32 x f32
+spmd.bucket factors @f : 12 x f32 of @p
+spmd.program @step mesh @mesh {
+  spmd.phase @update {
+    %g = spmd.view @p[0] : tensor<16xf32>
+    %s = spmd.view @p[0] : tensor<f32>
+    // expected-error@+1 {{must read a sum of squares for each of the 12 factors in @f, got: 0}}
+    %u = spmd.make_direction @p, %g, %s slots [@f] flat ["dp"] optimizer("any") : tensor<16xf32>, tensor<f32> -> tensor<16xf32>
+  }
+}
+
+// -----
+
 spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>, #spmd.axis<"tp", 2, rank>]
 spmd.bucket parameter @p : 32 x f32 sharded ["tp"]
 spmd.program @step mesh @mesh {

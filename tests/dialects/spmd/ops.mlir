@@ -11,6 +11,8 @@ spmd.bucket compute @compute.0 : 128 x bf16 of @params.0
 spmd.bucket gradient @grads.0 : 128 x f32 of @params.0 sharded ["tp"]
 // CHECK: spmd.bucket slot @slots.0.0 : 128 x f32 of @params.0 slot 0 sharded ["tp"] flat ["dp"]
 spmd.bucket slot @slots.0.0 : 128 x f32 of @params.0 slot 0 sharded ["tp"] flat ["dp"]
+// CHECK: spmd.bucket factors @factors.0 : 12 x f32 of @params.0
+spmd.bucket factors @factors.0 : 12 x f32 of @params.0
 // CHECK: spmd.bucket buffer @buffers.0 : 32 x f32
 spmd.bucket buffer @buffers.0 : 32 x f32
 // CHECK: spmd.bucket scalar @scalars : 16 x f32
@@ -94,6 +96,10 @@ spmd.program @step mesh @mesh {
     %q = spmd.tensor_squares @params.0, %u flat ["dp"] : (tensor<64xf32>) -> tensor<4xf32>
     // CHECK: spmd.apply_direction @params.0, %[[U]], %[[SCALE]] squares %[[Q]] : tensor<4xf32> flat ["dp"] copy @compute.0 optimizer("any") : tensor<64xf32>, tensor<f32>
     spmd.apply_direction @params.0, %u, %scale squares %q : tensor<4xf32> flat ["dp"] copy @compute.0 optimizer("any") : tensor<64xf32>, tensor<f32>
+    // CHECK: %[[F:.*]] = spmd.factor_squares @params.0, %{{.*}}, %[[SCALE]] flat ["dp"] : tensor<64xf32>, tensor<f32> -> tensor<12xf32>
+    %f = spmd.factor_squares @params.0, %share, %scale flat ["dp"] : tensor<64xf32>, tensor<f32> -> tensor<12xf32>
+    // CHECK: spmd.make_direction @params.0, %{{.*}}, %[[SCALE]] slots [@factors.0] squares %[[F]] : tensor<12xf32> flat ["dp"] optimizer("any")
+    %uf = spmd.make_direction @params.0, %share, %scale slots [@factors.0] squares %f : tensor<12xf32> flat ["dp"] optimizer("any") : tensor<64xf32>, tensor<f32> -> tensor<64xf32>
     %bucket = spmd.all_gather %u dim 0 over ["dp"] : tensor<64xf32> -> tensor<128xf32>
     %whole = spmd.all_gather %bucket dim 0 over ["tp"] : tensor<128xf32> -> tensor<256xf32>
     // CHECK: %[[O:.*]] = spmd.orthogonalize @params.0, %{{.*}} over ["tp"] flat ["dp"] optimizer("any") : (tensor<256xf32>) -> tensor<64xf32>

@@ -10,7 +10,7 @@ batch=$(python3 -c "import json; print(json.load(open('$data/../golden.json'))['
 number=0
 for rule in lion:lr=1e-2,weight_decay=0.1 adagrad:lr=1e-2,lr_decay=0.1,weight_decay=0.1 adam:lr=1e-2,weight_decay=0.1 adamw:lr=1e-2,weight_decay=0.1 \
             sgd:lr=0.1,momentum=0.9,dampening=0.1,weight_decay=0.1 sgd:lr=0.1,momentum=0.9,nesterov=1 \
-            sgd:lr=0.1,momentum=0.9; do
+            sgd:lr=0.1,momentum=0.9 adafactor:lr=1e-1,weight_decay=0.1; do
   number=$((number + 1))
   for plan in dp=1 'dp=2,tp=2 --zero=1'; do
     ranks=${plan%% *}

@@ -110,6 +110,17 @@ def lamb_always(module):
     return Lamb(module.parameters(), lr=2e-2, weight_decay=0.0, always_adapt=True, eps=1e-5)
 
 
+def adafactor(module):
+    # Keys' biases have no gradient but roundings, which a larger eps keeps small.
+    return torch.optim.Adafactor(module.parameters(), lr=3e-2, eps=(1e-4, 1e-3), weight_decay=0.1)
+
+
+def adafactor_clipped(module):
+    tables, rest = matching(module, lambda name: "wte" in name or "wpe" in name)
+    return torch.optim.Adafactor([{"params": tables, "lr": 1e-2, "weight_decay": 0.0}, {"params": rest}], lr=1e-1,
+                                 beta2_decay=-0.5, eps=(1e-4, 1e-2), d=0.5, weight_decay=0.1)
+
+
 def adamw(module):
     return torch.optim.AdamW(module.parameters(), lr=1e-2, eps=1e-5)
 
@@ -128,6 +139,9 @@ RECIPES = {
     "muon-rms": (lambda module: muon(module, adjust_lr_fn="match_rms_adamw", nesterov=False),
                  [f"--optimizer={MUON},match_rms=1,nesterov=0", "--group=*w[tp]e*:muon=0"], 0, 1e-3, 1e-1),
     "lamb": (lamb, ["--optimizer=lamb:lr=2e-2,weight_decay=0.1", "--no-decay=*bias", "--no-decay=*ln_*"], 0, 1e-6, 2e-5),
+    "adafactor": (adafactor, ["--optimizer=adafactor:lr=3e-2,eps1=1e-4,weight_decay=0.1"], 0, 1e-6, 2e-5),
+    "adafactor-clipped": (adafactor_clipped, ["--optimizer=adafactor:lr=1e-1,beta2_decay=-0.5,eps1=1e-4,eps2=1e-2,d=0.5,"
+                                              "weight_decay=0.1", "--group=*w[tp]e*:lr=0.1x,weight_decay=0"], 0, 1e-6, 2e-5),
     "lamb-always": (lamb_always, ["--optimizer=lamb:lr=2e-2,eps=1e-5,weight_decay=0,always_adapt=1"], 0, 1e-6, 2e-5),
 }
 
