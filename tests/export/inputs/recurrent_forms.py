@@ -1,7 +1,7 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Recurrent layers of more steps than are written out, of all kinds, in both directions, in stacks, with given and trained
-states at the start and losses of the states at the end. How it is called: against_torch.py."""
+"""Recurrent layers of more steps than are written out, of all kinds, in both directions, in stacks, with losses of the states at
+the end. How it is called: against_torch.py."""
 import sys
 
 import numpy
@@ -16,20 +16,15 @@ LENGTH, WIDTH, WORDS = 40, 12, 20
 class Model(nn.Module):
     """`layers` after each other, each with its settings. The loss reads all states, and what the layers end with."""
 
-    def __init__(self, kind, starts=False, ends=True, **settings):
+    def __init__(self, kind, ends=True, **settings):
         super().__init__()
         self.ends, self.enter = ends, nn.Embedding(WORDS, WIDTH)
         self.layers = kind(WIDTH, WIDTH, batch_first=True, **settings)
         directions = 2 if settings.get("bidirectional") else 1
-        self.starts = nn.Parameter(torch.randn(directions * settings.get("num_layers", 1), 1, WIDTH)) if starts else None
         self.out = nn.Linear(directions * WIDTH, 1)
 
     def forward(self, ids, wanted):
-        start = None
-        if self.starts is not None:
-            start = self.starts.expand(-1, ids.shape[0], -1).contiguous()
-            start = (start, start.tanh()) if isinstance(self.layers, nn.LSTM) else start
-        states, end = self.layers(self.enter(ids), start)
+        states, end = self.layers(self.enter(ids))
         loss = (self.out(states).squeeze(-1) - wanted).square().mean()
         for each in end if isinstance(end, tuple) else (end,):
             loss = loss + each.square().mean() if self.ends else loss
@@ -50,12 +45,11 @@ class Last(nn.Module):
 
 MODELS = {
     "lstm": lambda: Model(nn.LSTM, num_layers=2, ends=False),
-    "lstm_starts": lambda: Model(nn.LSTM, starts=True),
-    "lstm_both": lambda: Model(nn.LSTM, num_layers=2, bidirectional=True, starts=True, bias=False),
+    "lstm_both": lambda: Model(nn.LSTM, num_layers=2, bidirectional=True, bias=False),
     "lstm_last": Last,
-    "gru": lambda: Model(nn.GRU, num_layers=2, starts=True),
+    "gru": lambda: Model(nn.GRU, num_layers=2),
     "gru_both": lambda: Model(nn.GRU, bidirectional=True, bias=False),
-    "tanh": lambda: Model(nn.RNN, num_layers=2, starts=True),
+    "tanh": lambda: Model(nn.RNN, num_layers=2),
     "relu_both": lambda: Model(nn.RNN, nonlinearity="relu", bidirectional=True),
 }
 ROWS = against_torch.STEPS * against_torch.BATCH
