@@ -68,8 +68,9 @@ struct Options {
   std::string gpuArch;
   /// Whether kernels are assembled for the architectures of `gpuArch`.
   bool assemble = false;
-  /// Whether the program has no evaluation.
+  /// The place of the model's start values: "program" or "file".
   std::string weightsIn = "program";
+  /// Whether the program has no evaluation.
   bool noEval = false;
   bool tf32 = false;
   /// Memory of a GPU of the cluster, in bytes.

@@ -126,7 +126,7 @@ LogicalResult Scan::checkNodes() {
     return success();
   InFlightDiagnostic error = emitError(model.loc()) << "unsupported nodes (" << unsupported.size() << "): ";
   llvm::ListSeparator separator;
-  // What to do instead, and the operators and domains that it is said of.
+  // Each recommendation, with the operators and domains that it is for.
   std::map<std::string, llvm::SetVector<StringRef>> instead;
   for (const NodeProto *node : unsupported) {
     StringRef domain = node->domain(), name = node->name();

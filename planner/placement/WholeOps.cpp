@@ -19,7 +19,7 @@ namespace dtcc::spmd {
 /// Ops that the note names beside the first.
 static constexpr size_t kNamed = 3;
 
-/// What the user calls an op: its node, else the op itself.
+/// The user's name for an op: its node's, else that of the operation.
 static std::string nameOf(Operation *op) {
   StringRef node = nodeOf(op);
   return (node.empty() ? op->getName().stripDialect() : node).str();

@@ -21,7 +21,7 @@
 
 namespace dtcc {
 
-/// What dtcc_image_header::weights says if the weights are in the program itself: no file has this name.
+/// The value of dtcc_image_header::weights where the weights are in the program itself; no file has this name.
 inline constexpr std::string_view kOwnWeights = ".";
 /// The safetensors file starts at a multiple of this: a page.
 inline constexpr uint64_t kOwnWeightsAlignment = 4096;

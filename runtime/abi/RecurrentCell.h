@@ -17,7 +17,7 @@
 
 namespace dtcc {
 
-/// What a step of a recurrent layer computes. Library ops have the number as an attribute.
+/// The kind of a recurrent layer's step. Library ops have the number as an attribute.
 enum class RecurrentCell : uint32_t {
 #define DTCC_RECURRENT_CELL(NAME, ...) NAME,
 #include "runtime/abi/RecurrentCells.def"

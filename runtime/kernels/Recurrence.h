@@ -35,7 +35,7 @@ private:
 
   RecurrenceProblem p;
   const VectorKernels &kernels;
-  /// Of the gates that read the whole state, and of a gru's last gate.
+  /// Products of the gates that read the whole state, and of a gru's last gate.
   std::optional<Matmul> whole, last;
 };
 

@@ -17,7 +17,7 @@ PLANS = {"dp=4": ["--mesh=dp=4", "--zero=1"], "dp=2,tp=2": ["--mesh=dp=2,tp=2"],
 
 def hang(root, plan, draw):
     """Returns the victim, where the others say that it was last, where they wait, and what is wrong, or nothing."""
-    # Where others use the cores the ranks may need longer than the timeout to meet, which is no hang of a run.
+    # On busy cores the ranks may need longer than the timeout to meet, which is no hang of a run.
     for _ in range(5):
         folder = pathlib.Path(tempfile.mkdtemp(dir=root))
         job = start(by_hand, folder, root / plan, "--threads=1", data, "--steps=1000000000", f"--metrics={folder}/metrics",

@@ -65,7 +65,7 @@ TEST(HostKernelSuite, ApplyDirectionMultipliesByTheTrustRatio) {
 }
 
 TEST(HostKernelSuite, AdafactorKeepsTheSquareOfACell) {
-  // Of the second step, weight 0.25: the factor moves from 1 to 1 + (4 - 1) / 4.
+  // The second step has weight 0.25: the factor moves from 1 to 1 + (4 - 1) / 4.
   OneCommand c(DTCC_LIB_ADAFACTOR_DIRECTION);
   c.floats({1}, {4});
   c.floats({}, {0.5f});

@@ -25,7 +25,7 @@ struct RecurrentRow {
   float *gates;
   const float *before, *cBefore;
   float *h, *c;
-  /// What the reset gate of a gru leaves of the state.
+  /// The part of the state that the reset gate of a gru lets through.
   float *read;
 };
 

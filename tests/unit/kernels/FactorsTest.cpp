@@ -60,7 +60,7 @@ std::vector<double> formula(const Shape &shape, const std::vector<std::vector<fl
   return direction;
 }
 
-/// The same by the kernels, with the cells of each step in runs that end at `cuts`.
+/// Runs the kernels on the same steps, with the cells of each in runs that end at `cuts`.
 std::vector<float> run(const Shape &shape, const std::vector<std::vector<float>> &gradients, float eps1,
                        std::vector<int64_t> cuts, int threads) {
   ThreadTeam team(threads);

@@ -57,7 +57,7 @@ def main():
             if not names & set(advice) and not (version < FIRST_SET and "convert the file by" in message):
                 faults.append(f"set {version}: nothing is recommended for {domain}.{op}")
         recommended = set(re.findall(r"\w+", " ".join(advice.values())))
-    # What the newest set refuses stands in `refused`.
+    # `refused` now holds what the newest operator set refuses.
     faults += [f"{op} is recommended and refused" for domain, op in sorted(refused) if domain == "ai.onnx" and op in recommended]
     print("\n".join(faults) or f"{len(refused)} operators are refused, each with the nearest thing")
     return bool(faults)
