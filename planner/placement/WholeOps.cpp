@@ -36,11 +36,17 @@ void noteWholeOps(ModuleOp module, const plan::Plan &plan) {
   for (BlockArgument argument : step.getArguments())
     for (int64_t dim = 0, rank = cast<ShapedType>(argument.getType()).getRank(); dim < rank; ++dim)
       inputs.insert(classes.ofDim(argument, dim));
+  // Values that inputs reach; what is computed of parameters and constants alone is small, and the same for all
+  // samples.
+  llvm::DenseSet<Value> reached(step.getArguments().begin(), step.getArguments().end());
   SmallVector<Operation *> whole;
   std::string why;
   for (Operation &op : step.getBody().front()) {
+    if (llvm::none_of(op.getOperands(), [&](Value operand) { return reached.contains(operand); }))
+      continue;
+    reached.insert(op.result_begin(), op.result_end());
     auto factored = dyn_cast<FactorOpInterface>(op);
-    if (!factored || isStored(&op) || !graph::getOrigin(&op) || graph::getPhase(&op) != graph::Phase::Forward)
+    if (!factored || !graph::getOrigin(&op) || graph::getPhase(&op) != graph::Phase::Forward)
       continue;
     FactorMap map = factored.getFactorMap();
     bool divides = false;
