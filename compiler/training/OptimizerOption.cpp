@@ -124,8 +124,8 @@ static LogicalResult checkSettings(StringRef kind, const llvm::StringMap<double>
   if (kind == "sgd" && values.lookup("nesterov") != 0 &&
       (values.lookup("momentum") == 0 || values.lookup("dampening") != 0))
     return wrong("--optimizer sgd: nesterov needs a momentum above 0 and a dampening of 0");
-  if (kind == "adafactor" && values.lookup("d") == 0)
-    return wrong("--optimizer adafactor: d must be greater than 0");
+  if (kind == "adafactor" && values.lookup("d") < 1)
+    return wrong("--optimizer adafactor: d must be at least 1");
   double steps = values.lookup("ns_steps");
   if (steps >= 100 || steps != static_cast<double>(static_cast<int64_t>(steps)))
     return wrong("--optimizer muon: ns_steps must be a whole number below 100");

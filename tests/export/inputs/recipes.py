@@ -118,7 +118,7 @@ def adafactor(module):
 def adafactor_clipped(module):
     tables, rest = matching(module, lambda name: "wte" in name or "wpe" in name)
     return torch.optim.Adafactor([{"params": tables, "lr": 1e-2, "weight_decay": 0.0}, {"params": rest}], lr=1e-1,
-                                 beta2_decay=-0.5, eps=(1e-4, 1e-2), d=0.5, weight_decay=0.1)
+                                 beta2_decay=-0.5, eps=(1e-4, 1e-2), d=1.2, weight_decay=0.1)
 
 
 def adamw(module):
@@ -140,7 +140,7 @@ RECIPES = {
                  [f"--optimizer={MUON},match_rms=1,nesterov=0", "--group=*w[tp]e*:muon=0"], 0, 1e-3, 1e-1),
     "lamb": (lamb, ["--optimizer=lamb:lr=2e-2,weight_decay=0.1", "--no-decay=*bias", "--no-decay=*ln_*"], 0, 1e-6, 2e-5),
     "adafactor": (adafactor, ["--optimizer=adafactor:lr=3e-2,eps1=1e-4,weight_decay=0.1"], 0, 1e-6, 2e-5),
-    "adafactor-clipped": (adafactor_clipped, ["--optimizer=adafactor:lr=1e-1,beta2_decay=-0.5,eps1=1e-4,eps2=1e-2,d=0.5,"
+    "adafactor-clipped": (adafactor_clipped, ["--optimizer=adafactor:lr=1e-1,beta2_decay=-0.5,eps1=1e-4,eps2=1e-2,d=1.2,"
                                               "weight_decay=0.1", "--group=*w[tp]e*:lr=0.1x,weight_decay=0"], 0, 1e-6, 2e-5),
     "lamb-always": (lamb_always, ["--optimizer=lamb:lr=2e-2,eps=1e-5,weight_decay=0,always_adapt=1"], 0, 1e-6, 2e-5),
 }
