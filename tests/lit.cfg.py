@@ -14,7 +14,7 @@
 #   %library-NAME                          library-NAME    its library is
 #   %chromium                              chromium        a browser that takes screenshots
 #   %python   the build folder's Python      python-torch, python-transformers, python-torchvision, python-onnxruntime,
-#   %torch-python, %export                     python-safetensors, python-tensorboard, python-pyarrow: what %torch-python can import
+#   %torch-python, %export                     python-safetensors, python-tensorboard, python-pyarrow, python-peft: what %torch-python can import
 import glob
 import os
 import shutil
@@ -96,6 +96,6 @@ if browser:
 if shutil.which("ptxas"):
     config.available_features.add("ptxas")
 if os.path.exists(torch_python):
-    look = "from importlib.util import find_spec as f; print(*[m for m in ('torch', 'transformers', 'torchvision', 'onnxruntime', 'safetensors', 'tensorboard', 'pyarrow') if f(m)])"
+    look = "from importlib.util import find_spec as f; print(*[m for m in ('torch', 'transformers', 'torchvision', 'onnxruntime', 'safetensors', 'tensorboard', 'pyarrow', 'peft') if f(m)])"
     found = subprocess.run([torch_python, "-c", look], capture_output=True, text=True).stdout.split()
     config.available_features.update("python-" + module for module in found)

@@ -78,6 +78,12 @@ std::string dtcc::tensorsText(ModuleOp module, const Options &options) {
   }
   if (module->hasAttr(graph::kCompleteAttr))
     table["complete"] = true;
+  if (auto adapters = module->getAttrOfType<StringAttr>(graph::kAdaptersAttr)) {
+    if (llvm::Expected<json::Value> forms = json::parse(adapters.getValue()))
+      table["adapters"] = std::move(*forms);
+    else
+      llvm::consumeError(forms.takeError());
+  }
   if (auto rows = module->getAttrOfType<ArrayAttr>(graph::kOnnxTensorsAttr)) {
     json::Array list;
     for (auto row : rows.getAsRange<DictionaryAttr>()) {

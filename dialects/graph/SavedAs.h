@@ -28,8 +28,10 @@ inline constexpr llvm::StringLiteral kParameterTypeAttr = "graph.parameter_type"
 inline constexpr llvm::StringLiteral kUnusedAttr = "graph.unused";
 /// On the module: its states, their aliases and the unused tensors are all that the user's module has.
 inline constexpr llvm::StringLiteral kCompleteAttr = "graph.complete";
+/// On the module: what the export says of adapters, as JSON (runtime/checkpoint/AdapterForms.h).
+inline constexpr llvm::StringLiteral kAdaptersAttr = "graph.adapters";
 /// On the module: the ONNX file without the initializers that became states, as bytes, and an array of dictionaries
-/// {name, tensor, transposed} of these; or why there is none (runtime/checkpoint/SaveOnnx.h).
+/// {name, tensor, transposed} of these; or why there is none (runtime/checkpoint/save/SaveOnnx.h).
 inline constexpr llvm::StringLiteral kOnnxModelAttr = "graph.onnx_model", kOnnxTensorsAttr = "graph.onnx_tensors",
                                      kOnnxProblemAttr = "graph.onnx_problem";
 

@@ -443,7 +443,7 @@ typedef struct dtcc_image_header {
   dtcc_section gpu_kernels; /* the three are empty but in a program for GPUs */
   dtcc_section gpu_modules;
   dtcc_section gpu_code; /* char */
-  /* char: the ONNX model without the data of its parameters, for --save=FILE.onnx (runtime/checkpoint/SaveOnnx.h);
+  /* char: the ONNX model without the data of its parameters, for --save=FILE.onnx (runtime/checkpoint/save/SaveOnnx.h);
      empty where the program was not compiled from one */
   dtcc_section onnx_model;
   /* Of all bytes of the image behind the header, and of the header but for this last field: Checksum.h. Whoever writes

@@ -10,9 +10,8 @@
 #include "runtime/checkpoint/WholeFile.h"
 #include "runtime/collective/Communicator.h"
 
-#include <algorithm>
 #include <cstring>
-#include <numeric>
+#include <optional>
 
 namespace dtcc::rt {
 
@@ -39,29 +38,6 @@ void writeTogether(const std::string &path, const std::string &header, uint64_t 
   file->sync();
   if (rename)
     renameDurably(temporary, path);
-}
-
-void writeSafetensors(const std::string &path, const std::vector<SavedTensor> &tensors, const Rank &rank, bool rename) {
-  // Readers want each tensor aligned to its elements.
-  auto width = [](const SavedTensor &tensor) {
-    std::optional<FileType> type = fileTypeNamed(tensor.type);
-    return type ? fileTypeSize(*type) : 1;
-  };
-  std::vector<size_t> order(tensors.size());
-  std::iota(order.begin(), order.end(), size_t(0));
-  std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return std::pair(-width(tensors[a]), a) < std::pair(-width(tensors[b]), b); });
-  SafetensorsLayout layout;
-  for (size_t i : order)
-    layout.add(tensors[i].name, tensors[i].type, tensors[i].shape, tensors[i].bytes);
-  layout.setMetadata("format", "pt");
-  layout.setMetadata("producer", "dtcc");
-  layout.finish();
-  auto write = [&](std::byte *start) {
-    for (size_t i = 0; i < order.size(); ++i)
-      writeCells(tensors[order[i]], rank, start + layout.offset(i));
-  };
-  writeTogether(path, layout.headerBytes(), layout.fileBytes(), rank, write, rename);
 }
 
 } // namespace dtcc::rt

@@ -13,9 +13,10 @@
 #ifndef DTCC_RUNTIME_CHECKPOINT_SHAREDOUTPUT_H
 #define DTCC_RUNTIME_CHECKPOINT_SHAREDOUTPUT_H
 
-#include "runtime/checkpoint/SavedTensor.h"
+#include "runtime/image/Rank.h"
 
 #include <functional>
+#include <string>
 
 namespace dtcc::rt {
 
@@ -26,10 +27,6 @@ void waitForAll(const Rank &rank);
 /// Without `rename` it is left under its temporary name, PATH.tmp.
 void writeTogether(const std::string &path, const std::string &header, uint64_t bytes, const Rank &rank,
                    const std::function<void(std::byte *)> &write, bool rename = true);
-
-/// A safetensors file of these tensors. Called by all ranks.
-void writeSafetensors(const std::string &path, const std::vector<SavedTensor> &tensors, const Rank &rank,
-                      bool rename = true);
 
 } // namespace dtcc::rt
 

@@ -34,6 +34,8 @@ TensorTable::TensorTable(const Image &image) {
     path = found->get<std::string>();
   mayMiss = flag(json, "missing");
   complete = flag(json, "complete");
+  if (auto found = json.find("adapters"); found != json.end())
+    forms = readAdapterForms(*found);
   for (const auto &row : json.value("tensors", nlohmann::json::array())) {
     auto name = row.is_object() ? row.find("name") : row.end();
     if (!row.is_object() || name == row.end() || !name->is_string())

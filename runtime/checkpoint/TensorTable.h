@@ -15,17 +15,20 @@
 //   "complete"  true if the list below is all that the user's module has
 //   "tensors"   [{"name", "aliases": [..], "type": "BF16", "shape": [..], "stored": true}]: type is that of the
 //               model's file. A tensor without a state of its name is not used by the step; a `stored` one has its
-//               value in the file beside the program, under its name.
-//   "onnx"      see SaveOnnx.h
+//               value among the weights that the compiler stored, under its name.
+//   "onnx"      see save/SaveOnnx.h
+//   "adapters"  see AdapterForms.h
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_RUNTIME_CHECKPOINT_TENSORTABLE_H
 #define DTCC_RUNTIME_CHECKPOINT_TENSORTABLE_H
 
+#include "runtime/checkpoint/AdapterForms.h"
 #include "runtime/core/Elements.h"
 #include "runtime/image/Image.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,10 +53,13 @@ public:
   const std::string &weights() const { return path; }
   bool missingAllowed() const { return mayMiss; }
   bool isComplete() const { return complete; }
+  /// Nothing: the model has none that the export knows.
+  const std::optional<AdapterForms> &adapters() const { return forms; }
 
 private:
   std::vector<ModelTensor> rows;
   std::string path;
+  std::optional<AdapterForms> forms;
   bool mayMiss = false, complete = false;
 };
 

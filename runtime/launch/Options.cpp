@@ -72,8 +72,13 @@ void checkAverages(Options &options, const Image &image) {
   options.saveAverage.type = options.save.type;
   options.saveAverage.shardBytes = options.save.shardBytes;
   options.saveAverage.trainedOnly = options.evaluation.best.trainedOnly = options.save.trainedOnly;
-  if (options.save.trainedOnly && options.save.path.empty() && !saves && options.evaluation.best.path.empty())
-    failWith(Status::Usage, "--save-trained needs --save");
+  options.saveAverage.merged = options.evaluation.best.merged = options.save.merged;
+  const char *part = options.save.trainedOnly ? "--save-trained" : "--save-merged";
+  if (options.save.trainedOnly && options.save.merged)
+    failWith(Status::Usage, "--save-merged saves the whole model, and --save-trained a part: leave one out");
+  if ((options.save.trainedOnly || options.save.merged) && options.save.path.empty() && !saves &&
+      options.evaluation.best.path.empty())
+    failWith(Status::Usage, part, " needs --save");
 }
 
 bool hasGradNorm(const Image &image) {
@@ -351,6 +356,8 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
   app.add_option("--save", options.save.path, "Trained model: FILE.safetensors, FOLDER/ of shards, or FILE.onnx")
       ->group(output);
   app.add_flag("--save-trained", options.save.trainedOnly, "Save only parameters that trained, such as adapters")
+      ->group(output);
+  app.add_flag("--save-merged", options.save.merged, "Save the layers with their adapters added, and no adapters")
       ->group(output);
   app.add_option("--save-average", options.saveAverage.path, "Averages of the parameters (dtcc --ema), as --save")
       ->group(output);

@@ -13,8 +13,8 @@
 #define DTCC_RUNTIME_LAUNCH_OPTIONS_H
 
 #include "runtime/abi/OptionRow.h"
-#include "runtime/checkpoint/Save.h"
 #include "runtime/checkpoint/folder/CheckpointFolder.h"
+#include "runtime/checkpoint/save/Save.h"
 #include "runtime/data/Batches.h"
 #include "runtime/device/Device.h"
 #include "runtime/generate/GenerateOptions.h"

@@ -9,7 +9,7 @@
 #include "runtime/device/CreateDevice.h"
 
 #include "runtime/checkpoint/CheckpointWriter.h"
-#include "runtime/checkpoint/Save.h"
+#include "runtime/checkpoint/save/Save.h"
 #include "runtime/collective/network/Host.h"
 #include "runtime/core/AmountText.h"
 #include "runtime/core/Error.h"

@@ -81,8 +81,8 @@ TEST(HostKernelSuite, AdafactorKeepsTheSquareOfACell) {
   c.attribute(-2.0);
   c.attribute(1e-7);
   c.run();
-  expectClose(c.content(factors), {1.75f});
-  expectClose(c.content(direction), {2 / std::sqrt(1.75f)});
+  expectNear(c.content(factors), {1.75f});
+  expectNear(c.content(direction), {2 / std::sqrt(1.75f)});
 }
 
 TEST(HostKernelSuite, FactorSquaresAreScaled) {
@@ -96,7 +96,7 @@ TEST(HostKernelSuite, FactorSquaresAreScaled) {
     c.attribute(int64_t{0});
     c.attribute(int64_t{-1});
     c.run();
-    expectClose(c.content(squares), {std::isnan(scale) ? 0.0f : 9.0f});
+    expectNear(c.content(squares), {std::isnan(scale) ? 0.0f : 9.0f});
   }
 }
 
@@ -116,7 +116,7 @@ TEST(HostKernelSuite, ApplyDirectionStepsByTheRootMeanSquare) {
   c.attribute(1e-3);
   c.attribute(0.5);
   c.run();
-  expectClose(c.content(p), {3 * 0.95f - 3 * 0.1f / 8 * 4});
+  expectNear(c.content(p), {3 * 0.95f - 3 * 0.1f / 8 * 4});
 }
 
 TEST(HostKernelSuite, AveragesBeginWithTheParameters) {

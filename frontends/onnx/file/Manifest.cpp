@@ -12,6 +12,7 @@
 #include "frontends/onnx/file/Model.h"
 #include "mlir/IR/Diagnostics.h"
 #include "onnx/onnx-ml.pb.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace dtcc::onnx;
@@ -33,6 +34,8 @@ LogicalResult Manifest::read(const Model &model) {
       shift = described->getInteger("shift");
       loss = described->getString("output").value_or("").str();
     }
+    if (const llvm::json::Value *forms = facts->get("adapters"))
+      adapterForms = llvm::formatv("{0}", *forms);
     if (failed(readBuffers(*facts, model)))
       return failure();
     for (const llvm::json::Value &value : *rows) {

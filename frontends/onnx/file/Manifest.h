@@ -54,6 +54,8 @@ public:
   llvm::ArrayRef<std::string> namesOf(llvm::StringRef initializer) const;
   /// Initializers of all parameters and saved buffers, each once, in the module's order.
   llvm::ArrayRef<std::string> saved() const { return order; }
+  /// How a model with adapters is saved, as JSON; empty if the manifest does not say.
+  llvm::StringRef adapters() const { return adapterForms; }
 
   /// Number of positions by which the loss of the file shifts its labels, if the manifest says so.
   std::optional<int64_t> lossShift() const { return shift; }
@@ -66,7 +68,7 @@ private:
   std::optional<int64_t> shift;
   llvm::StringMap<ManifestEntry> entries;
   std::vector<Update> updates;
-  std::string loss;
+  std::string loss, adapterForms;
   llvm::StringMap<std::vector<std::string>> names;
   std::vector<std::string> order;
 };

@@ -82,7 +82,7 @@ public:
   /// The element type that the graph has for an ONNX data type, or null if dtcc has none for it.
   mlir::Type elementType(int32_t onnxType) const;
 
-  /// The file as the image holds it (runtime/checkpoint/SaveOnnx.h): without the initializers that `drops` names.
+  /// The file as the image holds it (runtime/checkpoint/save/SaveOnnx.h): without the initializers that `drops` names.
   /// Fails, silently, if what is left is too large for an image, or lacks data.
   mlir::FailureOr<std::string> withoutInitializers(llvm::function_ref<bool(llvm::StringRef)> drops);
 

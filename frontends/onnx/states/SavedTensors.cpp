@@ -43,6 +43,8 @@ void dtcc::onnx::describeTensors(ModuleOp top, SourceFile &source, MutableArrayR
   if (!manifest.exists())
     return;
   top->setAttr(graph::kCompleteAttr, builder.getUnitAttr());
+  if (!manifest.adapters().empty())
+    top->setAttr(graph::kAdaptersAttr, builder.getStringAttr(manifest.adapters()));
   SmallVector<Attribute> unused;
   llvm::StringSet<> used;
   for (const State &state : states)

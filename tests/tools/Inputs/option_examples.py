@@ -18,7 +18,7 @@ WITH = {"loss-scale": ["--precision=fp16"], "rank": ["--ranks=4", "--rendezvous=
         "generate": ["--prompt-tokens=1"], "prompt-tokens": ["--generate=1"],
         "temperature": ["--generate=1", "--prompt-tokens=1"], "stop-token": ["--generate=1", "--prompt-tokens=1"],
         "top-k": ["--generate=1", "--prompt-tokens=1", "--temperature=1"], "resume-anyway": ["--checkpoint=c"],
-        "save-type": ["--save=a"], "save-trained": ["--save=a"],
+        "save-type": ["--save=a"], "save-trained": ["--save=a"], "save-merged": ["--save=a"],
         "documents": ["--eos=1"], "min-lr": ["--lr-schedule=cosine"], "decay-steps": ["--lr-schedule=cosine"],
         "eval-average": ["--eval-tokens=a.npy"], "shard-size": ["--save=a/"],
         "grad-norms": ["--metrics=m"]}

@@ -14,6 +14,7 @@ import onnx_ir as ir
 import onnxscript.optimizer
 import torch
 
+from . import adapters as low_rank
 from . import compare, forms, gradients, manifest, notes, operators
 from . import graph as surgery
 from .losses import ExportError, ExportWarning, with_loss
@@ -191,7 +192,7 @@ def reduction_of(output, described):
 
 
 def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=None, no_decay=(), train=None,
-           opset=None, external_data=None):
+           opset=None, external_data=None, adapters=None):
     """Writes module and loss as one ONNX graph whose only output is the loss, and returns the manifest.
 
     module          a torch.nn.Module; it is not changed
@@ -209,6 +210,8 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
                     stay frozen; True: train() is called in any case; False: every submodule keeps its mode
     opset           ONNX opset; default: the exporter's
     external_data   weights beside the file, in PATH.data; default: above 256 MiB
+    adapters        {glob of module names: (base, up, down, scale)}: layers that add scale * up @ down to the weight of
+                    base, which --save-merged of a program sums; those of PEFT are found
 
     Raises ExportError for what the file could not say faithfully.
     """
@@ -288,6 +291,8 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
              "buffers": manifest.buffers(module, graph.initializers, follows),
              "loss": {**described, **reduction},
              "inputs": manifest.inputs(graph, targets)}
+    if described_adapters := low_rank.described(module, adapters):
+        facts["adapters"] = described_adapters
     model.metadata_props[manifest.KEY] = json.dumps(facts, separators=(",", ":"))
     model.producer_name, model.producer_version = "dtcc_export", "1"
     write(model, path, external_data)

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/checkpoint/SavedTensor.h"
+#include "runtime/checkpoint/save/SavedTensor.h"
 
 #include "runtime/core/Error.h"
 #include "runtime/image/Block.h"

@@ -14,10 +14,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_CHECKPOINT_SAVE_H
-#define DTCC_RUNTIME_CHECKPOINT_SAVE_H
+#ifndef DTCC_RUNTIME_CHECKPOINT_SAVE_SAVE_H
+#define DTCC_RUNTIME_CHECKPOINT_SAVE_SAVE_H
 
-#include "runtime/checkpoint/SavedTensor.h"
+#include "runtime/checkpoint/save/SavedTensor.h"
 
 namespace dtcc::rt {
 
@@ -30,6 +30,10 @@ void saveModel(const SaveOptions &options, const Rank &rank, const ModelWeights 
 /// The form of a folder.
 void saveFolder(const SaveOptions &options, const Rank &rank, const ModelWeights &weights);
 
+/// A safetensors file of these tensors. Called by all ranks.
+void writeSafetensors(const std::string &path, const std::vector<SavedTensor> &tensors, const Rank &rank,
+                      bool rename = true);
+
 } // namespace dtcc::rt
 
-#endif // DTCC_RUNTIME_CHECKPOINT_SAVE_H
+#endif // DTCC_RUNTIME_CHECKPOINT_SAVE_SAVE_H

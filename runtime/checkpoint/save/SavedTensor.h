@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_CHECKPOINT_SAVEDTENSOR_H
-#define DTCC_RUNTIME_CHECKPOINT_SAVEDTENSOR_H
+#ifndef DTCC_RUNTIME_CHECKPOINT_SAVE_SAVEDTENSOR_H
+#define DTCC_RUNTIME_CHECKPOINT_SAVE_SAVEDTENSOR_H
 
 #include "runtime/checkpoint/ModelWeights.h"
 
@@ -28,7 +28,8 @@ struct SaveOptions {
   std::string path; /* empty: nothing is saved */
   SaveType type = SaveType::Model;
   uint64_t shardBytes = 5'000'000'000;
-  bool trainedOnly = false; /* of the form of one file: only parameters that train */
+  bool trainedOnly = false; /* only parameters that train: one file, or a folder of adapters */
+  bool merged = false;      /* adapters are added to the layers that they adapt */
 
   /// The form that `path` asks for: a folder if it ends in a slash or is one, else by its extension.
   SaveForm form() const;
@@ -44,6 +45,10 @@ struct SavedTensor {
   std::optional<SourceTensor> value;
   /// The file holds the transpose of the state.
   bool transposed = false;
+  /// Two matrices, up and down, of which the product or its transpose is added, times a scale; or nothing.
+  std::vector<SavedTensor> factors = {};
+  double factorScale = 0;
+  bool factorsTurned = false;
 };
 
 /// The tensor `model.tensors()[i]`, with or without a state. Nothing if it has no value anywhere.
@@ -63,4 +68,4 @@ std::vector<SavedTensor> savedTensors(const ModelWeights &weights, SaveType type
 
 } // namespace dtcc::rt
 
-#endif // DTCC_RUNTIME_CHECKPOINT_SAVEDTENSOR_H
+#endif // DTCC_RUNTIME_CHECKPOINT_SAVE_SAVEDTENSOR_H

@@ -10,9 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/checkpoint/Save.h"
 #include "runtime/checkpoint/SharedOutput.h"
 #include "runtime/checkpoint/WholeFile.h"
+#include "runtime/checkpoint/save/AdapterTensors.h"
+#include "runtime/checkpoint/save/Save.h"
 #include "runtime/core/Error.h"
 
 #include <cstdio>
@@ -107,7 +108,13 @@ void removeFormer(const fs::path &folder, const std::set<std::string> &kept) {
 
 void saveFolder(const SaveOptions &options, const Rank &rank, const ModelWeights &weights) {
   fs::path folder(options.path);
-  std::vector<std::vector<SavedTensor>> shards = shardsOf(tensorsOf(weights, options.type), options.shardBytes);
+  const SavedForm *form = adapterForm(options, weights);
+  // Adapters alone lie in one file of their own name, which may stand beside a model.
+  bool alone = form && !options.merged;
+  std::vector<std::vector<SavedTensor>> shards =
+      shardsOf(form ? tensorsOfForm(*form, weights, options.type) : tensorsOf(weights, options.type),
+               alone ? UINT64_MAX : options.shardBytes);
+  auto nameOf = [&](size_t i) { return alone ? "adapter_model.safetensors" : shardName(i, shards.size()); };
   if (rank.abi.rank == 0) {
     std::error_code error;
     fs::create_directories(folder, error);
@@ -116,14 +123,14 @@ void saveFolder(const SaveOptions &options, const Rank &rank, const ModelWeights
   }
   waitForAll(rank);
   for (size_t i = 0; i < shards.size(); ++i)
-    writeSafetensors((folder / shardName(i, shards.size())).string(), shards[i], rank, /*rename=*/false);
+    writeSafetensors((folder / nameOf(i)).string(), shards[i], rank, /*rename=*/false);
   if (rank.abi.rank != 0)
     return;
   std::set<std::string> kept;
   nlohmann::ordered_json index;
   uint64_t total = 0;
   for (size_t i = 0; i < shards.size(); ++i) {
-    std::string name = shardName(i, shards.size()), path = (folder / name).string();
+    std::string name = nameOf(i), path = (folder / name).string();
     renameDurably(path + ".tmp", path);
     kept.insert(name);
     for (const SavedTensor &tensor : shards[i]) {
@@ -136,9 +143,13 @@ void saveFolder(const SaveOptions &options, const Rank &rank, const ModelWeights
     writeWhole((folder / indexName).string(), index.dump(2) + "\n");
     kept.insert(indexName);
   }
-  if (const WeightsSource *source = weights.checkpoint(); source && !source->folder().empty())
+  if (const WeightsSource *source = weights.checkpoint(); source && !source->folder().empty() && !alone)
     copySmallFiles(source->folder(), folder);
-  removeFormer(folder, kept);
+  if (form)
+    for (const auto &[name, text] : form->files)
+      writeWhole((folder / name).string(), text + "\n");
+  if (!alone)
+    removeFormer(folder, kept);
 }
 
 } // namespace dtcc::rt

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/checkpoint/SaveOnnx.h"
+#include "runtime/checkpoint/save/SaveOnnx.h"
 
 #include "runtime/checkpoint/SharedOutput.h"
 #include "runtime/core/Error.h"

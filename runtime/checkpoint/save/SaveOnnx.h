@@ -18,10 +18,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_CHECKPOINT_SAVEONNX_H
-#define DTCC_RUNTIME_CHECKPOINT_SAVEONNX_H
+#ifndef DTCC_RUNTIME_CHECKPOINT_SAVE_SAVEONNX_H
+#define DTCC_RUNTIME_CHECKPOINT_SAVE_SAVEONNX_H
 
-#include "runtime/checkpoint/SavedTensor.h"
+#include "runtime/checkpoint/save/SavedTensor.h"
 
 namespace dtcc::rt {
 
@@ -33,4 +33,4 @@ void saveOnnx(const SaveOptions &options, const Rank &rank, const ModelWeights &
 
 } // namespace dtcc::rt
 
-#endif // DTCC_RUNTIME_CHECKPOINT_SAVEONNX_H
+#endif // DTCC_RUNTIME_CHECKPOINT_SAVE_SAVEONNX_H
