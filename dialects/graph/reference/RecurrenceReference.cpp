@@ -19,7 +19,7 @@ using namespace dtcc::graph;
 using Operands = ArrayRef<HostTensor>;
 using Results = MutableArrayRef<HostTensor>;
 
-static double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+static double logisticOf(double x) { return 1 / (1 + std::exp(-x)); }
 
 namespace {
 /// Sizes of a layer and where the cells of a step lie. An evaluator may run the op on a part of the samples.
@@ -65,7 +65,7 @@ LogicalResult RecurrenceOp::evaluate(Operands operands, Results results, const E
       SmallVector<double> read(before);
       if (cell == RecurrentCell::Gru)
         for (int64_t u = 0; u < units; ++u)
-          read[u] *= logistic(gate(1, u));
+          read[u] *= logisticOf(gate(1, u));
       for (int64_t u = 0; u < units; ++u) {
         double *to = saved + u;
         double &state = h.floats[row + u];
@@ -78,7 +78,7 @@ LogicalResult RecurrenceOp::evaluate(Operands operands, Results results, const E
           break;
         case RecurrentCell::Lstm: {
           for (int64_t g = 0; g < 4; ++g)
-            to[g * units] = g < 3 ? logistic(gate(g, u)) : std::tanh(gate(g, u));
+            to[g * units] = g < 3 ? logisticOf(gate(g, u)) : std::tanh(gate(g, u));
           double c = to[2 * units] * layer.before(i, sample, results[1], operands[3])[u] + to[0] * to[3 * units];
           results[1].floats[row + u] = c;
           state = to[units] * std::tanh(c);
@@ -86,7 +86,7 @@ LogicalResult RecurrenceOp::evaluate(Operands operands, Results results, const E
         }
         case RecurrentCell::Gru:
         case RecurrentCell::GruResetAfter: {
-          const double update = to[0] = logistic(gate(0, u)), reset = to[units] = logistic(gate(1, u));
+          const double update = to[0] = logisticOf(gate(0, u)), reset = to[units] = logisticOf(gate(1, u));
           double fresh = p[2 * units + u] + layer.times(weight, 2, u, read);
           if (cell == RecurrentCell::GruResetAfter) {
             to[2 * units] = layer.times(weight, 2, u, before) + operands[3].floats[u];
