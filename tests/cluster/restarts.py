@@ -46,7 +46,15 @@ case $status in
 esac
 exit $status
 """)
-    job.start(on(1, "sbatch", "--wait", batch))
+    # sbatch --wait looks after 2, 10 and 42 seconds.
+    wait = """
+id=$(sbatch --parsable "$1") && while sleep 0.5; do
+  case "$(scontrol show job "$id" | grep -o 'JobState=[A-Z_]*')" in
+  JobState=COMPLETED) exit 0 ;;
+  JobState=FAILED|JobState=CANCELLED|JobState=TIMEOUT|JobState=NODE_FAIL) exit 1 ;;
+  esac
+done"""
+    job.start(on(1, "sh", "-c", wait, "wait", batch))
 
 
 def said(job):

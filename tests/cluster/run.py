@@ -73,7 +73,8 @@ def begun(launch, root, program):
 
 
 def conformance():
-    """Every collective, element type and size over both hosts: the bits of one host."""
+    """Every collective, element type and size over both hosts: the bits of one host. Returns what is to be called to wait
+    for the end."""
     suite = build / "tests/unit/collective-suite"
     children = []
     for rank in range(RANKS):
@@ -81,8 +82,11 @@ def conformance():
                      "MASTER_ADDR": "10.99.0.1", "MASTER_PORT": 29500, "TORCHELASTIC_RUN_ID": "conformance"}
         children.append(subprocess.Popen([str(word) for word in on(1 + rank // EACH, suite)],
                                          env={**os.environ, **{name: str(value) for name, value in variables.items()}}))
-    statuses = [child.wait(200) for child in children]
-    check(not any(statuses), "collectives over two hosts have the bits of one", statuses)
+
+    def judge():
+        statuses = [child.wait(200) for child in children]
+        check(not any(statuses), "collectives over two hosts have the bits of one", statuses)
+    return judge
 
 
 def cut_link(root, name, program, launches):
@@ -219,9 +223,10 @@ def main():
             programs[name] = root / f"program-{name.replace('=', '').replace(',', '-')}"
             subprocess.run([build / "bin/dtcc", model, "--bind=batch=8,seq=33", *options, "-o", programs[name]], check=True)
         same_losses(root, programs)
-        conformance()
         nothing_listens(root, programs["dp=4"])
-        strangers(root, programs["dp=4"])
+        judge = conformance()
+        strangers(root, programs["dp=4"])  # mostly waits
+        judge()
         large = root / "large"
         subprocess.run([build / "bin/dtcc", model, "--bind=batch=256,seq=33", "--mesh=dp=4", "-o", large], check=True)
         slow_rank(root, large, by_hand)
