@@ -20,7 +20,7 @@
 
 namespace dtcc::rt {
 
-/// What is added to a weight: scale times the product of two tensors, or its transpose.
+/// The term that an adapter adds to a weight: scale times the product of two tensors, or its transpose.
 struct LowRankSum {
   std::string up, down;
   double scale = 0;
