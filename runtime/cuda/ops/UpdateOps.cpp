@@ -216,13 +216,6 @@ public:
   }
 };
 
-/// An op of Muon, LAMB, Adafactor and averages, of which the compiler makes no programs for GPUs.
-class HostOnlyOp final : public CudaOp {
-public:
-  HostOnlyOp(const CheckedOperands &operands, Rank &, Launcher &) { operands.reject("runs on processors alone"); }
-  void run(Rank &, const Call &) override {}
-};
-
 } // namespace
 
 DTCC_CUDA_OP(SUM_SQUARES, SumSquaresOp)
@@ -233,14 +226,5 @@ DTCC_CUDA_OP(ADAMW, AdamOp)
 DTCC_CUDA_OP(SGD, SgdOp)
 DTCC_CUDA_OP(ADAGRAD, AdagradOp)
 DTCC_CUDA_OP(LION, LionOp)
-DTCC_CUDA_OP(MUON_DIRECTION, HostOnlyOp)
-DTCC_CUDA_OP(LAMB_DIRECTION, HostOnlyOp)
-DTCC_CUDA_OP(FACTOR_SQUARES, HostOnlyOp)
-DTCC_CUDA_OP(ADAFACTOR_DIRECTION, HostOnlyOp)
-DTCC_CUDA_OP(TENSOR_SQUARES, HostOnlyOp)
-DTCC_CUDA_OP(ORTHOGONALIZE, HostOnlyOp)
-DTCC_CUDA_OP(APPLY_DIRECTION, HostOnlyOp)
-DTCC_CUDA_OP(AVERAGE, HostOnlyOp)
-DTCC_CUDA_OP(EXCHANGE, HostOnlyOp)
 
 } // namespace dtcc::rt::cuda
