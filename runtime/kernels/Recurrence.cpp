@@ -107,7 +107,8 @@ void Recurrence::run(ThreadTeam &team, const TeamScratch &scratch, const Recurre
     float *d = x.dprojected + t * p.samples * gates;
     float *products = x.dproducts ? x.dproducts + t * p.samples * gates : d;
     const int64_t earlier = i > 0 ? p.time(i - 1) * p.stateCells() : 0;
-    const float *before = i > 0 ? x.h + earlier : x.start, *cBefore = i > 0 ? x.c + earlier : x.cStart;
+    const float *before = i > 0 ? x.h + earlier : x.start;
+    const float *cBefore = i > 0 && x.c ? x.c + earlier : x.cStart;
     auto row = [&](int64_t sample) {
       const int64_t at = sample * units;
       RecurrentGradRow r = {};
