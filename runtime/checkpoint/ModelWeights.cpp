@@ -106,7 +106,7 @@ void ModelWeights::openStored(const Image &image, bool starts) {
   std::string name(image.string(image.header().weights));
   fs::path named = program.parent_path() / name, usual = program.string() + ".weights";
   if (name == kOwnWeights) {
-    // That of the running program, whatever bears its name by now.
+    // The running program is asked for, whatever file bears its name by now.
     MappedFile file("/proc/self/exe", program.string());
     std::string_view bytes(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
     std::optional<std::string_view> own = findOwnWeights(bytes);

@@ -21,7 +21,7 @@ namespace dtcc::rt {
 /// The segments of a bucket, each with its number among them and its state.
 struct BucketSegments {
   std::vector<const dtcc_segment *> all; /* ascending */
-  /// Those that overlap this rank's share of the bucket, in the share's own offsets and in ascending order.
+  /// The ranges of this rank's share of the bucket that the segments overlap, in the share's own offsets, ascending.
   std::vector<TensorRange> ranges;
 };
 /// The share has `size` elements, and its number is the rank's index in the communicator, or 0 for -1. Rejects segments

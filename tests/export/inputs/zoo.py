@@ -138,6 +138,22 @@ def qwen3_moe():
     return hf.Qwen3MoeForCausalLM(config), {"input_ids": ids, "labels": ids}
 
 
+class WithLoss(torch.nn.Module):
+    """A model of transformers inside a module of the user's, which computes the loss."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids, labels):
+        return F.cross_entropy(self.model(input_ids).logits.flatten(0, 1), labels.flatten())
+
+
+def qwen3_moe_with_loss():
+    model, inputs = qwen3_moe()
+    return WithLoss(model), inputs
+
+
 def deepseek_v3():
     """A dense layer, and one of experts in groups beside one that all tokens reach; compressed queries, keys and values."""
     import transformers as hf

@@ -31,11 +31,11 @@ def chosen(module, setter, field, form):
 
 @contextlib.contextmanager
 def traced_experts(module):
-    """The module with its experts in a form that ONNX can say."""
-    if getattr(getattr(module, "config", None), "_experts_implementation", None) in TRACED_EXPERTS:
-        yield
-        return
-    with chosen(module, "set_experts_implementation", "_experts_implementation", "batched_mm"):
+    """The module, and each model of transformers inside it, with its experts in a form that ONNX can say."""
+    with contextlib.ExitStack() as forms:
+        for part in module.modules():
+            if getattr(getattr(part, "config", None), "_experts_implementation", None) not in TRACED_EXPERTS:
+                forms.enter_context(chosen(part, "set_experts_implementation", "_experts_implementation", "batched_mm"))
         yield
 
 
