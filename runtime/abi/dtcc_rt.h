@@ -172,6 +172,19 @@ static inline int dtcc_streams(uint32_t op) {
   }
 }
 
+/// Whether a dtcc_library_op is the rule of an optimizer: its attributes from the third on are the optimizer's
+/// settings.
+static inline int dtcc_is_rule(uint32_t op) {
+  switch (op) {
+#define DTCC_STREAMING_OP(NAME, MNEMONIC, DESCRIPTION) case DTCC_LIB_##NAME:
+#define DTCC_PROCESSOR_RULE_OP(NAME, MNEMONIC, DESCRIPTION) case DTCC_LIB_##NAME:
+#include "runtime/abi/LibraryOps.def"
+    return 1;
+  default:
+    return 0;
+  }
+}
+
 /// Collectives.def says what each of them does, and which operands it has.
 typedef enum dtcc_collective_op {
 #define DTCC_COLLECTIVE_OP(NAME, C_NAME, ...) DTCC_##C_NAME,

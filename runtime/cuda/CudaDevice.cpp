@@ -302,31 +302,28 @@ void CudaDevice::download(std::span<const uint32_t> views, int64_t slot) {
   gpu.synchronize(gpu.firstStream());
 }
 
-void CudaDevice::downloadStates() {
+template <typename Fn> void CudaDevice::forEachState(Fn fn) {
   const Rank &rank = setup.rank;
   for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
     uint32_t number = rank.stage.arenas.first + i;
-    if (isOnHost(number))
-      continue;
-    Range range = states[number];
-    gpu.copyToHost(mirrors[i].data() + range.begin, arenas[number] + range.begin, range.end - range.begin,
-                   gpu.firstStream());
+    if (Range range = states[number]; !isOnHost(number))
+      fn(arenas[number] + range.begin, mirrors[i], range);
   }
+}
+
+void CudaDevice::downloadStates() {
+  forEachState([&](CUdeviceptr onDevice, HostMirror &mirror, Range range) {
+    gpu.copyToHost(mirror.data() + range.begin, onDevice, range.end - range.begin, gpu.firstStream());
+  });
   gpu.synchronize(gpu.firstStream());
 }
 
 void CudaDevice::uploadStates() {
-  const Rank &rank = setup.rank;
-  for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
-    uint32_t number = rank.stage.arenas.first + i;
-    if (isOnHost(number))
-      continue;
-    Range range = states[number];
-    gpu.copyToDevice(arenas[number] + range.begin, mirrors[i].data() + range.begin, range.end - range.begin,
-                     gpu.firstStream());
+  forEachState([&](CUdeviceptr onDevice, HostMirror &mirror, Range range) {
+    gpu.copyToDevice(onDevice, mirror.data() + range.begin, range.end - range.begin, gpu.firstStream());
     gpu.synchronize(gpu.firstStream());
-    mirrors[i].discard(range.begin, range.end);
-  }
+    mirror.discard(range.begin, range.end);
+  });
 }
 
 /// The records of all slots at once, so that no copy stands between the actions of a step.

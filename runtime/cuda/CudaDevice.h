@@ -86,6 +86,8 @@ private:
   void fork(Stream &stream);
   bool isSet(const void *predicate, CUstream stream);
   bool isOnHost(uint32_t arena) const;
+  /// Calls fn(address of the states, mirror, range of the states) for each arena of the stage in the GPU's memory.
+  template <typename Fn> void forEachState(Fn fn);
   Range rangeOf(uint32_t view) const;
   CUdeviceptr address(uint32_t view, int64_t slot) const;
 

@@ -18,15 +18,8 @@
 namespace dtcc::rt {
 namespace {
 
-bool isUpdate(const dtcc_command &command) {
-  return command.kind == DTCC_LIBRARY &&
-         (command.op == DTCC_LIB_ADAMW || command.op == DTCC_LIB_SGD || command.op == DTCC_LIB_ADAGRAD ||
-          command.op == DTCC_LIB_LION || command.op == DTCC_LIB_MUON_DIRECTION ||
-          command.op == DTCC_LIB_LAMB_DIRECTION || command.op == DTCC_LIB_ADAFACTOR_DIRECTION);
-}
-
-/// "adamw(0.9, 0.999, 1e-08, 0, 1, 1, 0)": the attributes behind bucket and coordinate, in the order of LibraryOps.def.
-std::string updateText(const Image &image, const dtcc_command &command) {
+/// "adamw(0.9, 0.999, 1e-08, 0, 1, 1, 0)": the rule of an optimizer with its settings, in the order of LibraryOps.def.
+std::string ruleText(const Image &image, const dtcc_command &command) {
   std::string text = std::string(libraryOpMnemonic(command.op)) + "(";
   std::span<const int64_t> attributes = image.attributes(command);
   for (size_t i = 2; i < attributes.size(); ++i) {
@@ -77,8 +70,8 @@ std::string differenceOf(const CheckpointReader &reader, const Options &options,
 RunIdentity identityOf(const Image &image, const Batches &batches) {
   std::set<std::string> rules;
   for (const dtcc_command &command : image.commands())
-    if (isUpdate(command))
-      rules.insert(updateText(image, command));
+    if (command.kind == DTCC_LIBRARY && dtcc_is_rule(command.op))
+      rules.insert(ruleText(image, command));
   RunIdentity identity{{}, batches.identities()};
   for (const std::string &rule : rules)
     identity.optimizer += (identity.optimizer.empty() ? "" : "; ") + rule;

@@ -64,6 +64,14 @@ TEST(HostKernelSuite, ApplyDirectionMultipliesByTheTrustRatio) {
     }
 }
 
+/// The bucket of a command that updates one whole tensor of one cell, with the decay of that.
+void bindCell(OneCommand &c, double decay) {
+  c.bucket(1);
+  c.segment(0, 0, 1, decay, 1);
+  c.attribute(int64_t{0});
+  c.attribute(int64_t{-1});
+}
+
 TEST(HostKernelSuite, AdafactorKeepsTheSquareOfACell) {
   // The second step has weight 0.25: the factor moves from 1 to 1 + (4 - 1) / 4.
   OneCommand c(DTCC_LIB_ADAFACTOR_DIRECTION);
@@ -74,10 +82,7 @@ TEST(HostKernelSuite, AdafactorKeepsTheSquareOfACell) {
   c.floats({1}, {3});
   c.floats({1}, {4});
   size_t factors = c.floats({1}, {1}), direction = c.output({1});
-  c.bucket(1);
-  c.segment(0, 0, 1, 0, 1);
-  c.attribute(int64_t{0});
-  c.attribute(int64_t{-1});
+  bindCell(c, 0);
   c.attribute(-2.0);
   c.attribute(1e-7);
   c.run();
@@ -91,10 +96,7 @@ TEST(HostKernelSuite, FactorSquaresAreScaled) {
     c.floats({1}, {6});
     c.floats({}, {scale});
     size_t squares = c.output({1});
-    c.bucket(1);
-    c.segment(0, 0, 1, 0, 1);
-    c.attribute(int64_t{0});
-    c.attribute(int64_t{-1});
+    bindCell(c, 0);
     c.run();
     expectNear(c.content(squares), {std::isnan(scale) ? 0.0f : 9.0f});
   }
@@ -109,10 +111,8 @@ TEST(HostKernelSuite, ApplyDirectionStepsByTheRootMeanSquare) {
   c.longs({}, {4});
   c.floats({2}, {9, 16});
   size_t p = c.floats({1}, {3});
-  c.bucket(1);
-  c.segment(0, 0, 1, 0.5, 1);
-  for (int64_t value : {int64_t{0}, int64_t{-1}, int64_t{DTCC_DIRECTION_BY_RMS}})
-    c.attribute(value);
+  bindCell(c, 0.5);
+  c.attribute(int64_t{DTCC_DIRECTION_BY_RMS});
   c.attribute(1e-3);
   c.attribute(0.5);
   c.run();

@@ -142,14 +142,9 @@ protected:
     static const char *const names[] = {"p", "slot 0", "slot 1"};
     for (size_t i = 4; i < required; ++i)
       operands.dense(i, names[i - 4], c.size);
-    // The one operand more that it may have is no workspace.
-    if (operands.operandCount() > required) {
+    if (std::optional<dtcc_dtype> copyType = operands.halfCopy(required, c.size)) {
       hasCopy = true;
-      const dtcc_view &view = operands.floats(required, "copy", {c.size});
-      operands.expectContiguousRows(view, "copy");
-      c.copyType = view.dtype;
-      if (view.dtype == DTCC_F32)
-        operands.reject("copy must be bf16 or f16, got element type: ", int{view.dtype});
+      c.copyType = *copyType;
     }
     std::vector<rt::UpdateRange> table =
         updateRanges(bucketSegments(operands, rank, operands.integer(0), operands.communicator(1), c.size));

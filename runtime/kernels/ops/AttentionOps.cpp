@@ -62,21 +62,9 @@ private:
 
 } // namespace
 
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_ATTENTION>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<AttentionOp>(CheckedOperands(command, rank), rank, /*backward=*/false, /*isPart=*/false);
-}
-
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_ATTENTION_GRAD>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<AttentionOp>(CheckedOperands(command, rank), rank, /*backward=*/true, /*isPart=*/false);
-}
-
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_ATTENTION_PART>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<AttentionOp>(CheckedOperands(command, rank), rank, /*backward=*/false, /*isPart=*/true);
-}
-
-template <>
-std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_ATTENTION_PART_GRAD>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<AttentionOp>(CheckedOperands(command, rank), rank, /*backward=*/true, /*isPart=*/true);
-}
+DTCC_CPU_OP(ATTENTION, AttentionOp, /*backward=*/false, /*isPart=*/false)
+DTCC_CPU_OP(ATTENTION_GRAD, AttentionOp, /*backward=*/true, /*isPart=*/false)
+DTCC_CPU_OP(ATTENTION_PART, AttentionOp, /*backward=*/false, /*isPart=*/true)
+DTCC_CPU_OP(ATTENTION_PART_GRAD, AttentionOp, /*backward=*/true, /*isPart=*/true)
 
 } // namespace dtcc::rt

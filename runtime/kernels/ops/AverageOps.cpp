@@ -19,7 +19,7 @@ constexpr int64_t averageGrain = 16384;
 
 class AverageOp final : public LibraryOp {
 public:
-  explicit AverageOp(const CheckedOperands &operands) {
+  AverageOp(const CheckedOperands &operands, Rank &) {
     operands.expect(3, 1);
     size = operands.dense(0, "p", -1).sizes[0];
     operands.scalar(1, "step", DTCC_I64);
@@ -46,42 +46,29 @@ private:
 
 class ExchangeOp final : public LibraryOp {
 public:
-  explicit ExchangeOp(const CheckedOperands &operands) {
+  ExchangeOp(const CheckedOperands &operands, Rank &) {
     operands.expect(2, 0);
     size = operands.dense(0, "p", -1).sizes[0];
     operands.dense(1, "average", size);
-    // The one operand more that it may have is no workspace.
-    hasCopy = operands.operandCount() > 2;
-    if (!hasCopy)
-      return;
-    const dtcc_view &view = operands.floats(2, "copy", {size});
-    operands.expectContiguousRows(view, "copy");
-    copyType = static_cast<dtcc_dtype>(view.dtype);
-    if (copyType == DTCC_F32)
-      operands.reject("copy must be bf16 or f16, got element type: ", int{view.dtype});
+    copyType = operands.halfCopy(2, size);
   }
   void run(Rank &rank, void *const *buffers) override {
     auto *p = static_cast<float *>(buffers[0]), *average = static_cast<float *>(buffers[1]);
     rank.team.parallelFor(size, averageGrain, [&](int64_t begin, int64_t end) {
       std::swap_ranges(p + begin, p + end, average + begin);
-      if (hasCopy)
-        vectorKernels().narrow(copyType, p + begin, end - begin, static_cast<uint16_t *>(buffers[2]) + begin);
+      if (copyType)
+        vectorKernels().narrow(*copyType, p + begin, end - begin, static_cast<uint16_t *>(buffers[2]) + begin);
     });
   }
 
 private:
   int64_t size;
-  bool hasCopy = false;
-  dtcc_dtype copyType = DTCC_BF16;
+  std::optional<dtcc_dtype> copyType;
 };
 
 } // namespace
 
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_AVERAGE>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<AverageOp>(CheckedOperands(command, rank));
-}
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_EXCHANGE>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<ExchangeOp>(CheckedOperands(command, rank));
-}
+DTCC_CPU_OP(AVERAGE, AverageOp)
+DTCC_CPU_OP(EXCHANGE, ExchangeOp)
 
 } // namespace dtcc::rt

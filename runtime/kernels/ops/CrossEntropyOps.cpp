@@ -61,7 +61,7 @@ struct Shard {
 
 class StatsOp final : public LibraryOp {
 public:
-  explicit StatsOp(const CheckedOperands &operands)
+  StatsOp(const CheckedOperands &operands, Rank &)
       : shard((operands.expect(5, 2), operands), operands.communicator(0), operands.integer(1)),
         labels(labelsOf(operands.integers(1, "labels", shard.shape.rows))),
         rowmax(operands, 2, "rowmax", shard.shape.rows), rowsum(operands, 3, "rowsum", shard.shape.rows),
@@ -80,7 +80,7 @@ private:
 
 class MergeOp final : public LibraryOp {
 public:
-  explicit MergeOp(const CheckedOperands &operands) {
+  MergeOp(const CheckedOperands &operands, Rank &) {
     operands.expect(3, 0);
     rows = operands.tensor(0, "rowmax", {-1}).sizes[0];
     rowmax = Operand(operands, 0, "rowmax", rows);
@@ -98,7 +98,7 @@ private:
 
 class LossOp final : public LibraryOp {
 public:
-  explicit LossOp(const CheckedOperands &operands) {
+  LossOp(const CheckedOperands &operands, Rank &) {
     operands.expect(7, 3);
     rows = operands.tensor(0, "gmax", {-1}).sizes[0];
     gmax = Operand(operands, 0, "gmax", rows);
@@ -129,7 +129,7 @@ private:
 
 class GradOp final : public LibraryOp {
 public:
-  explicit GradOp(const CheckedOperands &operands)
+  GradOp(const CheckedOperands &operands, Rank &)
       : shard((operands.expect(4, 4), operands), operands.communicator(0), operands.integer(1)),
         labels(labelsOf(operands.integers(1, "labels", shard.shape.rows))), lse(operands, 2, shard.shape.rows),
         ignored{operands.flag(3), operands.integer(2)} {
@@ -154,17 +154,9 @@ private:
 
 } // namespace
 
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_CE_STATS>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<StatsOp>(CheckedOperands(command, rank));
-}
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_CE_MERGE>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<MergeOp>(CheckedOperands(command, rank));
-}
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_CE_LOSS>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<LossOp>(CheckedOperands(command, rank));
-}
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_CE_GRAD>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<GradOp>(CheckedOperands(command, rank));
-}
+DTCC_CPU_OP(CE_STATS, StatsOp)
+DTCC_CPU_OP(CE_MERGE, MergeOp)
+DTCC_CPU_OP(CE_LOSS, LossOp)
+DTCC_CPU_OP(CE_GRAD, GradOp)
 
 } // namespace dtcc::rt

@@ -26,7 +26,7 @@ template <typename To, typename From> Matrix<To> as(const Matrix<From> &from) {
 
 class EmbeddingOp final : public LibraryOp {
 public:
-  explicit EmbeddingOp(const CheckedOperands &operands) {
+  EmbeddingOp(const CheckedOperands &operands, Rank &) {
     operands.expect(3, 1);
     const dtcc_view &tableView = operands.floats(0, "table", {-1, -1});
     type = static_cast<dtcc_dtype>(tableView.dtype);
@@ -57,7 +57,7 @@ private:
 
 class ScatterAddOp final : public LibraryOp {
 public:
-  explicit ScatterAddOp(const CheckedOperands &operands) {
+  ScatterAddOp(const CheckedOperands &operands, Rank &) {
     operands.expect(3, 3);
     const dtcc_view &doutView = operands.floats(0, "dout", {-1, -1});
     type = static_cast<dtcc_dtype>(doutView.dtype);
@@ -92,12 +92,7 @@ private:
 
 } // namespace
 
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_EMBEDDING>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<EmbeddingOp>(CheckedOperands(command, rank));
-}
-
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_SCATTER_ADD>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<ScatterAddOp>(CheckedOperands(command, rank));
-}
+DTCC_CPU_OP(EMBEDDING, EmbeddingOp)
+DTCC_CPU_OP(SCATTER_ADD, ScatterAddOp)
 
 } // namespace dtcc::rt

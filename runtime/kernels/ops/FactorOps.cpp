@@ -109,12 +109,7 @@ private:
 
 } // namespace
 
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_FACTOR_SQUARES>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<FactorSquaresOp>(CheckedOperands(command, rank), rank);
-}
-template <>
-std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_ADAFACTOR_DIRECTION>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<AdafactorDirectionOp>(CheckedOperands(command, rank), rank);
-}
+DTCC_CPU_OP(FACTOR_SQUARES, FactorSquaresOp)
+DTCC_CPU_OP(ADAFACTOR_DIRECTION, AdafactorDirectionOp)
 
 } // namespace dtcc::rt

@@ -86,13 +86,7 @@ private:
 
 } // namespace
 
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_GROUPED_MATMUL>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<GroupedOp>(CheckedOperands(command, rank), rank, /*gradient=*/false);
-}
-
-template <>
-std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_GROUPED_MATMUL_GRAD>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<GroupedOp>(CheckedOperands(command, rank), rank, /*gradient=*/true);
-}
+DTCC_CPU_OP(GROUPED_MATMUL, GroupedOp, /*gradient=*/false)
+DTCC_CPU_OP(GROUPED_MATMUL_GRAD, GroupedOp, /*gradient=*/true)
 
 } // namespace dtcc::rt

@@ -70,8 +70,6 @@ private:
 
 } // namespace
 
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_MATMUL>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<MatmulOp>(CheckedOperands(command, rank), rank);
-}
+DTCC_CPU_OP(MATMUL, MatmulOp)
 
 } // namespace dtcc::rt

@@ -14,7 +14,7 @@ namespace {
 
 class SumSquaresOp final : public LibraryOp {
 public:
-  explicit SumSquaresOp(const CheckedOperands &operands) : partial(sumSquaresBlocks) {
+  SumSquaresOp(const CheckedOperands &operands, Rank &) : partial(sumSquaresBlocks) {
     operands.expect(2, 1);
     size = operands.dense(0, "in", -1).sizes[0];
     operands.scalar(1, "out");
@@ -34,7 +34,7 @@ private:
 
 class GradScaleOp final : public LibraryOp {
 public:
-  explicit GradScaleOp(const CheckedOperands &operands) {
+  GradScaleOp(const CheckedOperands &operands, Rank &) {
     operands.expect(4, 1);
     const char *names[] = {"squares", "count", "norm", "scale"};
     for (size_t i = 0; i < 4; ++i)
@@ -56,7 +56,7 @@ private:
 
 class GradUnscaleOp final : public LibraryOp {
 public:
-  explicit GradUnscaleOp(const CheckedOperands &operands) : clip(0), unit(0) {
+  GradUnscaleOp(const CheckedOperands &operands, Rank &) : clip(0), unit(0) {
     operands.expect(6, 2);
     const char *names[] = {"squares", "count", "loss_scale", "norm", "scale"};
     for (size_t i = 0; i < 5; ++i)
@@ -82,7 +82,7 @@ private:
 
 class LossScaleAdjustOp final : public LibraryOp {
 public:
-  explicit LossScaleAdjustOp(const CheckedOperands &operands) {
+  LossScaleAdjustOp(const CheckedOperands &operands, Rank &) {
     operands.expect(6, 3);
     operands.scalar(0, "finite", DTCC_I32);
     operands.scalar(1, "step", DTCC_I64);
@@ -116,25 +116,18 @@ protected:
     const char *names[] = {"p", "slot 0", "slot 1"};
     for (size_t i = 4; i < required; ++i)
       operands.dense(i, names[i - 4], size);
-    // The one operand more that it may have is no workspace.
-    if (operands.operandCount() > required) {
-      copyIndex = required;
-      const dtcc_view &view = operands.floats(required, "copy", {size});
-      operands.expectContiguousRows(view, "copy");
-      copyType = static_cast<dtcc_dtype>(view.dtype);
-      if (copyType == DTCC_F32)
-        operands.reject("copy must be bf16 or f16, got element type: ", int{view.dtype});
-    }
+    copyIndex = required;
+    copyType = operands.halfCopy(copyIndex, size);
   }
   HalfCopy copyOf(void *const *buffers) const {
-    return copyIndex ? HalfCopy{copyType, buffers[copyIndex]} : HalfCopy{};
+    return copyType ? HalfCopy{*copyType, buffers[copyIndex]} : HalfCopy{};
   }
 
   std::vector<UpdateRange> ranges;
 
 private:
-  size_t copyIndex = 0; // 0: no copy
-  dtcc_dtype copyType = DTCC_BF16;
+  size_t copyIndex;
+  std::optional<dtcc_dtype> copyType;
 };
 
 class AdamOp final : public UpdateOp {
@@ -208,30 +201,13 @@ private:
 
 } // namespace
 
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_SUM_SQUARES>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<SumSquaresOp>(CheckedOperands(command, rank));
-}
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_GRAD_SCALE>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<GradScaleOp>(CheckedOperands(command, rank));
-}
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_ADAMW>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<AdamOp>(CheckedOperands(command, rank), rank);
-}
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_SGD>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<SgdOp>(CheckedOperands(command, rank), rank);
-}
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_ADAGRAD>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<AdagradOp>(CheckedOperands(command, rank), rank);
-}
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_LION>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<LionOp>(CheckedOperands(command, rank), rank);
-}
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_GRAD_UNSCALE>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<GradUnscaleOp>(CheckedOperands(command, rank));
-}
-template <>
-std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_LOSS_SCALE_ADJUST>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<LossScaleAdjustOp>(CheckedOperands(command, rank));
-}
+DTCC_CPU_OP(SUM_SQUARES, SumSquaresOp)
+DTCC_CPU_OP(GRAD_SCALE, GradScaleOp)
+DTCC_CPU_OP(ADAMW, AdamOp)
+DTCC_CPU_OP(SGD, SgdOp)
+DTCC_CPU_OP(ADAGRAD, AdagradOp)
+DTCC_CPU_OP(LION, LionOp)
+DTCC_CPU_OP(GRAD_UNSCALE, GradUnscaleOp)
+DTCC_CPU_OP(LOSS_SCALE_ADJUST, LossScaleAdjustOp)
 
 } // namespace dtcc::rt

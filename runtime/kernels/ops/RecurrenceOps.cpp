@@ -33,12 +33,7 @@ private:
 
 } // namespace
 
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_RECURRENCE>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<RecurrenceOp>(CheckedOperands(command, rank), rank, /*gradient=*/false);
-}
-template <>
-std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_RECURRENCE_GRAD>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<RecurrenceOp>(CheckedOperands(command, rank), rank, /*gradient=*/true);
-}
+DTCC_CPU_OP(RECURRENCE, RecurrenceOp, /*gradient=*/false)
+DTCC_CPU_OP(RECURRENCE_GRAD, RecurrenceOp, /*gradient=*/true)
 
 } // namespace dtcc::rt

@@ -16,7 +16,13 @@ struct Row {
   std::unique_ptr<LibraryOp> (*bind)(const dtcc_command &command, Rank &rank);
 };
 
+/// Stands for the implementation of an op that has none.
+std::unique_ptr<LibraryOp> refuse(const dtcc_command &command, Rank &rank) {
+  CheckedOperands(command, rank).reject("is an op of GPUs, and the program computes on processors");
+}
+
 const Row rows[] = {
+#define DTCC_GPU_OP(NAME, MNEMONIC, DESCRIPTION) {MNEMONIC, refuse},
 #define DTCC_LIBRARY_OP(NAME, MNEMONIC, DESCRIPTION) {MNEMONIC, bindLibraryOp<DTCC_LIB_##NAME>},
 #include "runtime/abi/LibraryOps.def"
 };

@@ -73,8 +73,6 @@ private:
 
 } // namespace
 
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_REORDER>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<ReorderOp>(CheckedOperands(command, rank), rank);
-}
+DTCC_CPU_OP(REORDER, ReorderOp)
 
 } // namespace dtcc::rt

@@ -27,7 +27,7 @@ bool before(float a, int64_t at, float b, int64_t bt) {
 
 class TopKOp final : public LibraryOp {
 public:
-  explicit TopKOp(const CheckedOperands &operands) {
+  TopKOp(const CheckedOperands &operands, Rank &) {
     operands.expect(3, 0);
     x = operands.tensor(0, "x", {-1, -1});
     values = operands.tensor(1, "values", {x.sizes[0], -1});
@@ -69,8 +69,6 @@ private:
 
 } // namespace
 
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_TOP_K>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<TopKOp>(CheckedOperands(command, rank));
-}
+DTCC_CPU_OP(TOP_K, TopKOp)
 
 } // namespace dtcc::rt

@@ -95,15 +95,7 @@ public:
     if (kind != DTCC_DIRECTION_PLAIN)
       operands.dense(4, "squares", 2 * static_cast<int64_t>(segments.all.size()));
     operands.dense(parameter, "p", size);
-    // The one operand more that it may have is no workspace.
-    hasCopy = operands.operandCount() > parameter + 1;
-    if (hasCopy) {
-      const dtcc_view &view = operands.floats(parameter + 1, "copy", {size});
-      operands.expectContiguousRows(view, "copy");
-      copyType = static_cast<dtcc_dtype>(view.dtype);
-      if (copyType == DTCC_F32)
-        operands.reject("copy must be bf16 or f16, got element type: ", int{view.dtype});
-    }
+    copyType = operands.halfCopy(parameter + 1, size);
     steps.resize(segments.ranges.size());
     if (kind != DTCC_DIRECTION_BY_RMS) {
       trust = {operands.flag(3), operands.flag(4)};
@@ -116,7 +108,7 @@ public:
   void run(Rank &rank, void *const *buffers) override {
     if (std::isnan(*floatsAt(buffers, 1)))
       return;
-    HalfCopy copy = hasCopy ? HalfCopy{copyType, buffers[parameter + 1]} : HalfCopy{};
+    HalfCopy copy = copyType ? HalfCopy{*copyType, buffers[parameter + 1]} : HalfCopy{};
     const auto lr = static_cast<double>(*floatsAt(buffers, 2));
     for (size_t r = 0; r < steps.size(); ++r)
       steps[r] = stepOf(r, lr * segments.ranges[r].lrScale, *static_cast<const int64_t *>(buffers[3]),
@@ -145,8 +137,7 @@ private:
   RmsOptions rms;
   int64_t kind; /* dtcc_direction_size */
   size_t parameter;
-  bool hasCopy;
-  dtcc_dtype copyType = DTCC_BF16;
+  std::optional<dtcc_dtype> copyType;
 };
 
 /// A rank orthogonalizes the matrices of which its share has cells: shares of ZeRO divide the work.
@@ -224,21 +215,10 @@ private:
 
 } // namespace
 
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_MUON_DIRECTION>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<MuonDirectionOp>(CheckedOperands(command, rank), rank);
-}
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_LAMB_DIRECTION>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<LambDirectionOp>(CheckedOperands(command, rank), rank);
-}
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_TENSOR_SQUARES>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<TensorSquaresOp>(CheckedOperands(command, rank), rank);
-}
-template <>
-std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_APPLY_DIRECTION>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<ApplyDirectionOp>(CheckedOperands(command, rank), rank);
-}
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_ORTHOGONALIZE>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<OrthogonalizeOp>(CheckedOperands(command, rank), rank);
-}
+DTCC_CPU_OP(MUON_DIRECTION, MuonDirectionOp)
+DTCC_CPU_OP(LAMB_DIRECTION, LambDirectionOp)
+DTCC_CPU_OP(TENSOR_SQUARES, TensorSquaresOp)
+DTCC_CPU_OP(APPLY_DIRECTION, ApplyDirectionOp)
+DTCC_CPU_OP(ORTHOGONALIZE, OrthogonalizeOp)
 
 } // namespace dtcc::rt

@@ -68,22 +68,10 @@ private:
 
 } // namespace
 
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_CONVOLUTION>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<ConvolutionOp>(CheckedOperands(command, rank), rank, ConvolutionDirection::Forward);
-}
-template <>
-std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_CONVOLUTION_INPUT_GRAD>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<ConvolutionOp>(CheckedOperands(command, rank), rank, ConvolutionDirection::InputGrad);
-}
-template <>
-std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_CONVOLUTION_KERNEL_GRAD>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<ConvolutionOp>(CheckedOperands(command, rank), rank, ConvolutionDirection::KernelGrad);
-}
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_MAX_POOL>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<PoolOp>(CheckedOperands(command, rank), rank, false);
-}
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_MAX_POOL_GRAD>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<PoolOp>(CheckedOperands(command, rank), rank, true);
-}
+DTCC_CPU_OP(CONVOLUTION, ConvolutionOp, ConvolutionDirection::Forward)
+DTCC_CPU_OP(CONVOLUTION_INPUT_GRAD, ConvolutionOp, ConvolutionDirection::InputGrad)
+DTCC_CPU_OP(CONVOLUTION_KERNEL_GRAD, ConvolutionOp, ConvolutionDirection::KernelGrad)
+DTCC_CPU_OP(MAX_POOL, PoolOp, false)
+DTCC_CPU_OP(MAX_POOL_GRAD, PoolOp, true)
 
 } // namespace dtcc::rt
