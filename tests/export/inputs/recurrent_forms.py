@@ -27,7 +27,7 @@ class Model(nn.Module):
         self.starts = nn.ParameterList(torch.randn(shape) for _ in range(starts))
 
     def forward(self, ids, wanted):
-        starts = [start.expand(-1, ids.shape[0], -1).contiguous() for start in self.starts]
+        starts = [start.expand(-1, ids.shape[0], -1) for start in self.starts]
         states, end = self.layers(self.enter(ids), *([starts[0]] if len(starts) == 1 else [tuple(starts)] if starts else []))
         loss = (self.out(states).squeeze(-1) - wanted).square().mean()
         for each in end if isinstance(end, tuple) else (end,):

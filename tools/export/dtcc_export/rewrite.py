@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 
 from .losses import ExportError
-from .untranslated import put_tensors_first, untranslated_calls
+from .untranslated import copy_starts, put_tensors_first, untranslated_calls
 
 CROSS_ENTROPY = torch.ops.aten.cross_entropy_loss.default
 CDIST = torch.ops.aten.cdist.default
@@ -181,5 +181,6 @@ def rewrite_lossy_calls(program):
     """The same exported program, its lossy and untranslated calls written out and its checks removed."""
     drop_checks(program)
     put_tensors_first(program)
+    copy_starts(program)
     table = {**untranslated_calls(program), **lossy_calls(program)}
     return program.run_decompositions(table) if table else program

@@ -7,12 +7,15 @@
 - chunk of a dimension that a symbol sizes: its split would have a size that is known at run time alone. As slices.
 - uniform_: as a product of rand.
 - sums whose first operand is a number, torch.add(0.5, x, alpha=2): the operands change places.
+- recurrent layers that start from an expanded parameter: the loop in which the exporter sizes their results wants states
+  that lie as the loop leaves them. The start is copied.
 """
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 aten = torch.ops.aten
 ADD, SCALE, ADD_NUMBER = aten.add.Tensor, aten.mul.Scalar, aten.add.Scalar
+RECURRENT = {aten.lstm.input, aten.gru.input, aten.rnn_tanh.input, aten.rnn_relu.input}
 
 
 def unsqueeze(x, dim):
@@ -83,4 +86,18 @@ def put_tensors_first(program):
                 tensor.meta.update({**node.meta, "val": value})
         node.replace_all_uses_with(tensor)
         program.graph.erase_node(node)
+    program.graph_module.recompile()
+
+
+def copy_starts(program):
+    """Gives recurrent layers what they start from in the order of its dimensions."""
+    for node in list(program.graph.nodes):
+        if node.target not in RECURRENT:
+            continue
+        for start in node.args[1] if isinstance(node.args[1], (list, tuple)) else node.args[1:2]:
+            with program.graph.inserting_before(node):
+                copy = program.graph.call_function(aten.clone.default, (start,),
+                                                   {"memory_format": torch.contiguous_format})
+            copy.meta.update({**start.meta, "val": copy.target(start.meta["val"], **copy.kwargs)})
+            node.replace_input_with(start, copy)
     program.graph_module.recompile()
