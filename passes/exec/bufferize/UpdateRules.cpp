@@ -81,8 +81,10 @@ static bool isReadOnce(Value value) {
 
 static void aimAccumulate(Operation *operation, Bufferizer &b) {
   auto op = cast<spmd::AccumulateOp>(operation);
+  if (!comesInTurn(op))
+    return;
   // Another reader of a value whose memory is added to would read the sum: a matrix plus its transpose has such terms.
-  if (!comesInTurn(op) || (isAddedTo(op) && !isReadOnce(op.getX())))
+  if (isAddedTo(op) && !isReadOnce(op.getX()))
     return;
   auto destination = destinationOf(op, b);
   b.aim(op.getX(), destination.place, destination.accumulate);
