@@ -61,9 +61,30 @@ static bool comesInTurn(spmd::AccumulateOp op) {
   return true;
 }
 
+/// Whether more is added behind `op` to what it wrote.
+static bool isAddedTo(spmd::AccumulateOp op) {
+  for (Operation *behind = op->getNextNode(); behind; behind = behind->getNextNode())
+    if (auto other = dyn_cast<spmd::AccumulateOp>(behind);
+        other && other.getBucketAttr() == op.getBucketAttr() && other.getOffset() == op.getOffset())
+      return true;
+  return false;
+}
+
+/// Whether `value` has one reader, and so has each that it is a view of.
+static bool isReadOnce(Value value) {
+  if (!value.hasOneUse())
+    return false;
+  Operation *producer = value.getDefiningOp();
+  const OpRule *rule = producer ? findRule(producer) : nullptr;
+  return !rule || !rule->isView || llvm::all_of(producer->getOperands(), isReadOnce);
+}
+
 static void aimAccumulate(Operation *operation, Bufferizer &b) {
   auto op = cast<spmd::AccumulateOp>(operation);
   if (!comesInTurn(op))
+    return;
+  // Another reader of a value whose memory is added to would read the sum: a matrix plus its transpose has such terms.
+  if (isAddedTo(op) && !isReadOnce(op.getX()))
     return;
   auto destination = destinationOf(op, b);
   b.aim(op.getX(), destination.place, destination.accumulate);

@@ -48,12 +48,19 @@ struct SplitAccumulation : impl::SplitAccumulationBase<SplitAccumulation> {
       });
       Operation *sum = op.getX().getDefiningOp();
       bool again = op.getAgain();
+      Operation *last = nullptr;
       for (Value term : terms) {
         OpBuilder builder(op);
-        if (Operation *producer = term.getDefiningOp(); producer && producer->getBlock() == op->getBlock())
-          builder.setInsertionPointAfter(producer);
-        spmd::AccumulateOp::create(builder, op.getLoc(), term, op.getBucketAttr(), op.getOffsetAttr(),
-                                   again ? builder.getUnitAttr() : UnitAttr());
+        Operation *behind = term.getDefiningOp();
+        if (!behind || behind->getBlock() != op->getBlock())
+          behind = nullptr;
+        // One value may be two terms, and one op may make two: the first to be accumulated stays the first.
+        if (last && (!behind || behind->isBeforeInBlock(last)))
+          behind = last;
+        if (behind)
+          builder.setInsertionPointAfter(behind);
+        last = spmd::AccumulateOp::create(builder, op.getLoc(), term, op.getBucketAttr(), op.getOffsetAttr(),
+                                          again ? builder.getUnitAttr() : UnitAttr());
         again = true;
       }
       op.erase();

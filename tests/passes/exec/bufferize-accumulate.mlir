@@ -9,6 +9,14 @@
 // CHECK-NEXT: exec.kernel @accumulate_0 ins({{.*}}) outs({{.*}} : memref<4xf32>) {accumulates = array<i1: true>}
 // CHECK: exec.view @grads.0[64]
 // CHECK-NEXT: exec.kernel @fused_3 ins({{.*}}) outs({{.*}} : memref<4xf32>) {accumulates = array<i1: true>}
+// A matrix to which its transpose is added is not made in the bucket: the second sum would read the first.
+// CHECK: exec.view @fused_4[0] : memref<2x2xf32>
+// CHECK-NEXT: exec.kernel @fused_5 ins({{.*}}) outs({{.*}} : memref<2x2xf32>){{$}}
+// CHECK-NEXT: %[[MATRIX:.*]] = exec.view @fused_4[0] : memref<2x2xf32>
+// CHECK-NEXT: %[[SUM:.*]] = exec.view @grads.0[0] : memref<2x2xf32>
+// CHECK-NEXT: exec.copy ins(%[[MATRIX]] : memref<2x2xf32>) outs(%[[SUM]] : memref<2x2xf32>)
+// CHECK-NEXT: exec.view @fused_4[0] : memref<2x2xf32, strided<[1, 2]>>
+// CHECK: exec.kernel @accumulate_1 ins({{.*}}strided<[1, 2]>>) outs({{.*}}) {accumulates = array<i1: true>}
 spmd.mesh @mesh [#spmd.axis<"dp", 1, rank>]
 spmd.bucket parameter @params.0 : 32 x f32
 spmd.bucket gradient @grads.0 : 32 x f32 of @params.0
@@ -33,5 +41,14 @@ spmd.program @step mesh @mesh {
       exec.yield %y : tensor<4xf32>
     }
     spmd.accumulate %c into @grads.0[16] again : tensor<4xf32>
+    %square = spmd.view @params.0[0] : tensor<2x2xf32>
+    %g = exec.fused(%square) : (tensor<2x2xf32>) -> tensor<2x2xf32> {
+    ^bb0(%v: tensor<2x2xf32>):
+      %y = graph.sin %v : tensor<2x2xf32>
+      exec.yield %y : tensor<2x2xf32>
+    }
+    spmd.accumulate %g into @grads.0[0] : tensor<2x2xf32>
+    %t = graph.transpose %g [1, 0] : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    spmd.accumulate %t into @grads.0[0] again : tensor<2x2xf32>
   }
 }

@@ -78,4 +78,4 @@ def with_plain_attention(module, trace):
                     except Exception:  # noqa: BLE001
                         pass
         # The form that the user chose is the one to speak of.
-        raise first from None
+        raise first  # "from None" would drop its cause, which names the call

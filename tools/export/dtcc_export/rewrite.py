@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Calls that the exporter translates into something else than PyTorch computes, without a word, or into what does not train.
 
-- cross_entropy: label_smoothing is left out. It is written out here.
-- cross_entropy with class weights and smoothing: refused.
+- cross_entropy: label_smoothing is left out, and targets that are probabilities are taken for classes. Both are written out here.
+- cross_entropy of classes with class weights and smoothing: refused.
+- scatter_reduce by means: the last write stays instead. It is written out as a sum over a count.
+- avg_pool2d, avg_pool3d: divisor_override is left out. It is written out as a factor.
 - cdist: there is no operator for it. It is written out.
 - embedding_bag: it becomes a loop over sequences. It is written out, as a sum over the words of each bag.
 - torch._check of a tensor: the assertion goes, but what it asks stays, for which there is no operator. Both go here.
 - masked_scatter: the places become the cells that are not zero, whose number no shape tells. It is written out by counting.
 - std, std_mean: they become the root of a variance, which has no gradient at 0, where theirs is 0. They are written out as norms.
 - sinc: it becomes a quotient, which has no gradient at 0, where its own is 0. It is written out with another divisor there.
+
+- embedding: scale_grad_by_freq is left out. It is refused.
 
 An embedding's padding_idx is left out too; it changes the gradient only, and the manifest says it.
 """
@@ -22,7 +26,10 @@ from .losses import ExportError
 from .untranslated import copy_starts, put_tensors_first, untranslated_calls
 
 CROSS_ENTROPY = torch.ops.aten.cross_entropy_loss.default
+SCATTER_REDUCE = torch.ops.aten.scatter_reduce.two
+AVERAGE_POOLS = {torch.ops.aten.avg_pool2d.default: 2, torch.ops.aten.avg_pool3d.default: 3}
 CDIST = torch.ops.aten.cdist.default
+EMBEDDING = torch.ops.aten.embedding.default
 EMBEDDING_BAG = torch.ops.aten.embedding_bag.padding_idx
 MASKED_SCATTER = torch.ops.aten.masked_scatter.default
 SINC = torch.ops.aten.sinc.default
@@ -31,25 +38,55 @@ STD = [getattr(torch.ops.aten.std, overload) for overload in ("default", "dim", 
 STD_MEAN = [getattr(torch.ops.aten.std_mean, overload) for overload in ("default", "dim", "correction")]
 CHECKS = {torch.ops.aten._assert_async.default, torch.ops.aten._assert_async.msg, torch.ops.aten._assert_scalar.default,
           torch.ops.aten._assert_tensor_metadata.default, torch.ops.aten.sym_constrain_range_for_size.default}
-MEAN, SUM = 1, 2
+NONE, MEAN, SUM = 0, 1, 2
 
 
 def smoothed(logits, target, weight=None, reduction=MEAN, ignore_index=-100, label_smoothing=0.0):
     """cross_entropy_loss with smoothing, in terms of operations that export: https://arxiv.org/abs/1512.00567, eq. 2."""
-    logs = F.log_softmax(logits, 1)
+    axis = min(logits.dim() - 1, 1)
+    logs = F.log_softmax(logits, axis)
+    if target.is_floating_point():
+        wanted = target * (1.0 - label_smoothing) + label_smoothing / logits.shape[axis]
+        if weight is not None:
+            wanted = wanted * weight.reshape(-1, *(1,) * (logits.dim() - axis - 1))
+        losses = -(wanted * logs).sum(axis)
+        return losses if reduction == NONE else losses.mean() if reduction == MEAN else losses.sum()
     hard = F.nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=("none", "mean", "sum")[reduction])
     if label_smoothing == 0.0:
         return hard
-    if weight is not None or target.is_floating_point():
-        raise ExportError("cross_entropy with label_smoothing and class weights (or probabilities as targets) "
-                          "does not export; write the loss out")
+    if weight is not None:
+        raise ExportError("cross_entropy with label_smoothing and class weights does not export; write the loss out")
     scored = (target != ignore_index).to(logits.dtype)
-    spread = -logs.mean(1) * scored
+    spread = -logs.mean(axis) * scored
     if reduction == MEAN:
         spread = spread.sum() / scored.sum()
     elif reduction == SUM:
         spread = spread.sum()
     return (1.0 - label_smoothing) * hard + label_smoothing * spread
+
+
+def scatter_mean(x, dim, index, source, reduce, *, include_self=True):
+    """scatter_reduce by means: the sum of what goes to a cell over the number of it. Other reductions have an operator."""
+    if reduce != "mean":
+        return NotImplemented
+    if not x.is_floating_point():
+        raise ExportError("scatter_reduce of integers by means does not export; give it floats")
+    count = torch.zeros_like(x).scatter_add(dim, index, torch.ones_like(source))
+    if include_self:
+        return x.scatter_add(dim, index, source) / (count + 1)
+    return torch.where(count > 0, torch.zeros_like(x), x).scatter_add(dim, index, source) / count.clamp(min=1)
+
+
+def average_pool(of, dimensions):
+    """A form of avg_pool2d or avg_pool3d with another divisor: the mean of whole windows, times a factor."""
+    def pool(x, kernel, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+        if divisor_override is None:
+            return NotImplemented
+        if ceil_mode:
+            raise ExportError("an average pool with divisor_override and ceil_mode does not export; leave one out")
+        cells = math.prod(kernel) if len(kernel) > 1 else kernel[0] ** dimensions
+        return of(x, kernel, stride, padding, False, True) * (cells / divisor_override)
+    return pool
 
 
 def distances(x, y, p=2.0, compute_mode=None):
@@ -148,8 +185,18 @@ def lossy_calls(program):
     table = {}
     for node in program.graph.nodes:
         if node.op == "call_function" and node.target is CROSS_ENTROPY:
-            if any(list(node.args[5:6]) + [node.kwargs.get("label_smoothing", 0.0)]):
+            smoothing = any(list(node.args[5:6]) + [node.kwargs.get("label_smoothing", 0.0)])
+            if smoothing or node.args[1].meta["val"].is_floating_point():
                 table[CROSS_ENTROPY] = smoothed
+        if node.op == "call_function" and node.target in (SCATTER_REDUCE, torch.ops.aten.scatter_reduce_.two) and \
+                "mean" in node.args:
+            table[SCATTER_REDUCE] = scatter_mean
+        if node.op == "call_function" and node.target in AVERAGE_POOLS and \
+                any(list(node.args[6:7]) + [node.kwargs.get("divisor_override")]):
+            table[node.target] = average_pool(node.target, AVERAGE_POOLS[node.target])
+        if node.op == "call_function" and node.target is EMBEDDING and any(
+                list(node.args[3:4]) + [node.kwargs.get("scale_grad_by_freq")]):
+            raise ExportError("an embedding with scale_grad_by_freq does not export; leave it out")
         if node.op == "call_function" and node.target is CDIST:
             table[CDIST] = distances
         if node.op == "call_function" and node.target in (MASKED_SCATTER, torch.ops.aten.masked_scatter_.default):

@@ -6,6 +6,7 @@
   are written as complex numbers (Llama 4, DeepSeek-V2) need both.
 - chunk of a dimension that a symbol sizes: its split would have a size that is known at run time alone. As slices.
 - uniform_: as a product of rand.
+- shifts of integers by a number: as products and quotients; ONNX shifts unsigned integers alone.
 - sums whose first operand is a number, torch.add(0.5, x, alpha=2): the operands change places.
 - recurrent layers that start from an expanded parameter: the loop in which the exporter sizes their results wants states
   that lie as the loop leaves them. The start is copied.
@@ -45,6 +46,14 @@ def uniform(x, low=0.0, high=1.0, generator=None):
     return torch.rand_like(x) * (high - low) + low
 
 
+def shifted_up(x, places):
+    return x * 2**places
+
+
+def shifted_down(x, places):
+    return torch.div(x, 2**places, rounding_mode="floor")
+
+
 def any_complex(*operands):
     return any(torch.is_tensor(operand) and operand.is_complex() for operand in operands)
 
@@ -57,7 +66,11 @@ def symbol_sized(x, *_):
 CALLS = {aten.unsqueeze.default: (aten.unsqueeze.default, unsqueeze, any_complex),
          aten.mul.Tensor: (aten.mul.Tensor, multiply, any_complex),
          aten.chunk.default: (aten.split.Tensor, split, symbol_sized),
-         aten.uniform_.default: (aten.uniform.default, uniform, lambda *_: True)}
+         aten.uniform_.default: (aten.uniform.default, uniform, lambda *_: True),
+         **{call: (call, written, lambda *_: True)
+            for form, written in (("l", shifted_up), ("r", shifted_down))
+            for call in (getattr(aten, f"__{form}shift__").Scalar,
+                         getattr(aten, {"l": "bitwise_left_shift", "r": "bitwise_right_shift"}[form]).Tensor_Scalar)}}
 
 
 def untranslated_calls(program):
