@@ -100,31 +100,16 @@ const BlockPrices::Builder::Placed &BlockPrices::Builder::placedOf(Operation *op
     return at->second;
   const BlockTable::Op &entryOfOp = *table.find(op);
   const FactorMap &map = entryOfOp.map;
-  Placed placed;
-  Placement placement;
-  placement.factors.resize(map.factors.size());
-  placed.axes.assign(map.factors.size(), 0);
   const plan::OpPlan *entry = entries.lookup(entryOfOp.origin);
-  Axes used;
-  for (size_t number = 0; entry && number < map.factors.size(); ++number) {
-    auto given = entry->factors.find(entryOfOp.sources[number]);
-    if (given == entry->factors.end() || !entryOfOp.assignable[number])
-      continue;
-    Axes axes = modelAxes(given->second);
-    if (axes.empty() || llvm::any_of(axes, [&](const std::string &axis) { return contains(used, axis); }))
-      continue;
-    llvm::append_range(used, axes);
-    placed.axes[number] = numberOf(axes);
-    placement.factors[number] = std::move(axes);
-  }
+  Placement placement = entryOfOp.place([&](int64_t factor) { return modelAxes(plan.axesOf(entry, factor)); });
+  Placed placed;
+  for (const Axes &axes : placement.factors)
+    placed.axes.push_back(numberOf(axes));
   // As the plan will be applied: gradients of what several products read are reduced once.
-  auto partialOf = [&](Value value) {
-    Layout layout = layoutOf(value);
-    return layout.reduction == Reduction::Sum ? layout.partial : Axes();
-  };
+  auto layoutOf = [&](Value value) { return this->layoutOf(value); };
   auto ofStep = [](const std::string &) { return false; };
   bool isGiven = entryOfOp.phase == graph::Phase::Forward && entry && entry->partial;
-  PartialFlow{partialOf, ofStep, isGiven}.choose(op, map, placement);
+  PartialFlow{layoutOf, ofStep, isGiven}.choose(op, map, placement);
   llvm::Expected<OpLayouts> layouts = project(map, placement);
   if (!layouts) {
     llvm::consumeError(layouts.takeError());

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "planner/model/BlockTable.h"
-#include "passes/spmd/layout/Projection.h"
 #include "llvm/ADT/SetVector.h"
 #include <functional>
 
@@ -15,45 +14,30 @@ using namespace mlir;
 namespace dtcc::spmd {
 
 BlockTable::BlockTable(const PlacementInput &input, const StepValues &values) : input(input), step(values) {
-  for (BlockArgument argument : input.blocks.step().getArguments())
-    if (cast<ShapedType>(argument.getType()).getRank() > 0)
-      batch.insert(input.classes.ofDim(argument, 0));
-  positions = positionClasses(input.blocks.step(), input.classes);
-  for (Operation *op : input.blocks.uniqueOps())
-    if (auto layer = dyn_cast<graph::ExpertsOp>(op))
-      experts.insert(input.classes.ofDim(layer.getWIn(), 0));
   addOps();
   for (size_t mode = 0; mode < kRecomputeModes; ++mode)
     addEvents(plan::Recompute(mode));
   addTied();
 }
 
-SharedBy BlockTable::sharedDim(Value value, int64_t dim) const {
-  unsigned id = input.classes.ofDim(value, dim);
-  return batch.contains(id)       ? SharedBy::Batch
-         : experts.contains(id)   ? SharedBy::Experts
-         : positions.contains(id) ? SharedBy::Positions
-                                  : SharedBy::Nothing;
+SharedBy BlockTable::sharedBy(unsigned id) const {
+  return input.inputs.batch.contains(id)       ? SharedBy::Batch
+         : input.experts.contains(id)          ? SharedBy::Experts
+         : input.inputs.positions.contains(id) ? SharedBy::Positions
+                                               : SharedBy::Nothing;
 }
 
 void BlockTable::addOps() {
   const FactorClasses &classes = input.classes;
   for (Operation *op : input.blocks.uniqueOps()) {
-    auto source = dyn_cast<FactorOpInterface>(op);
-    if (!source)
+    if (!isa<FactorOpInterface>(op))
       continue;
-    Op each{op, source.getFactorMap(), graph::getPhase(op), graph::getOrigin(op).value_or(-1), {}, {}, {}};
-    llvm::append_range(each.sources, plannedFactors(op, each.map));
+    Op each{PlannedOp(op), op, graph::getPhase(op), graph::getOrigin(op).value_or(-1), {}};
     for (auto [number, factor] : llvm::enumerate(each.map.factors)) {
-      each.assignable.push_back(!whyNotAssignable(op, each.map, number));
-      unsigned id = classes.ofFactor(op, number);
+      SharedBy shared = sharedBy(classes.ofFactor(op, number));
       // Positions that an op wants whole are gathered, exchanged or passed round for it.
-      bool whole = factor.kind == FactorKind::Decompose && positions.contains(id) && !each.assignable.back();
-      each.shared.push_back(whole                    ? SharedBy::Nothing
-                            : batch.contains(id)     ? SharedBy::Batch
-                            : experts.contains(id)   ? SharedBy::Experts
-                            : positions.contains(id) ? SharedBy::Positions
-                                                     : SharedBy::Nothing);
+      bool whole = factor.kind == FactorKind::Decompose && shared == SharedBy::Positions && !each.assignable[number];
+      each.shared.push_back(whole ? SharedBy::Nothing : shared);
     }
     numbers[op] = ops.size();
     ops.push_back(std::move(each));

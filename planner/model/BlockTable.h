@@ -17,6 +17,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
 #include "dialects/interfaces/OpInterfaces.h"
+#include "passes/spmd/layout/Projection.h"
 #include "planner/placement/SolvePlacement.h"
 #include "planner/step/StepValues.h"
 
@@ -33,22 +34,18 @@ public:
   BlockTable(const PlacementInput &input, const StepValues &values);
 
   /// An op with a factor map that represents all equal ops of repeated blocks.
-  struct Op {
+  struct Op : PlannedOp {
     mlir::Operation *op;
-    FactorMap map;
     graph::Phase phase;
     int64_t origin;
-    /// For each factor: the factor of the forward op (-1: none), the axes that split it, and whether it can take axes
-    /// of the model.
-    llvm::SmallVector<int64_t> sources;
+    /// The ranks that split each factor.
     llvm::SmallVector<SharedBy> shared;
-    llvm::SmallVector<bool> assignable;
   };
   const Op *find(mlir::Operation *op) const {
     auto at = numbers.find(input.blocks.representative(op));
     return at == numbers.end() ? nullptr : &ops[at->second];
   }
-  SharedBy sharedDim(mlir::Value value, int64_t dim) const;
+  SharedBy sharedDim(mlir::Value value, int64_t dim) const { return sharedBy(input.classes.ofDim(value, dim)); }
 
   /// Values of these ops that have memory of their own, in the order of the step.
   llvm::ArrayRef<mlir::Value> owned() const { return values; }
@@ -77,11 +74,11 @@ public:
   const StepValues &step;
 
 private:
+  SharedBy sharedBy(unsigned id) const;
   void addOps();
   void addEvents(plan::Recompute mode);
   void addTied();
 
-  llvm::DenseSet<unsigned> batch, experts, positions;
   std::vector<Op> ops;
   llvm::DenseMap<mlir::Operation *, uint32_t> numbers;
   std::vector<mlir::Value> values;

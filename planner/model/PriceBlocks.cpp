@@ -389,18 +389,4 @@ int64_t logitsBytesOf(const cost::Machine &machine) {
   return exec::findTarget(machine.isCpu() ? "cpu" : "cuda")->logitsBytes;
 }
 
-std::vector<BlockCost> priceBlocks(const PlacementInput &input, const StepValues &values, const plan::Plan &plan,
-                                   const cost::Machine &machine) {
-  BlockTable table(input, values);
-  ReshardPrices reshards(plan.mesh, secondsOfMoves(plan.mesh, machine));
-  return BlockPrices(table, plan, logitsBytesOf(machine)).price(plan, reshards);
-}
-
-std::vector<CollectiveRow> pricedCollectives(const PlacementInput &input, const StepValues &values,
-                                             const plan::Plan &plan, const cost::Machine &machine) {
-  BlockTable table(input, values);
-  ReshardPrices reshards(plan.mesh, secondsOfMoves(plan.mesh, machine));
-  return BlockPrices(table, plan, logitsBytesOf(machine)).collectives(plan, reshards);
-}
-
 } // namespace dtcc::spmd

@@ -193,14 +193,6 @@ private:
 /// Largest logits of a chunk, in bytes, for the target of a machine's devices.
 int64_t logitsBytesOf(const cost::Machine &machine);
 
-/// Costs of each type of block. `plan` places the step: its ops, states, mesh and batch axes give the local sizes.
-std::vector<BlockCost> priceBlocks(const PlacementInput &input, const StepValues &values, const plan::Plan &plan,
-                                   const cost::Machine &machine);
-
-/// BlockPrices::collectives of a plan.
-std::vector<CollectiveRow> pricedCollectives(const PlacementInput &input, const StepValues &values,
-                                             const plan::Plan &plan, const cost::Machine &machine);
-
 } // namespace dtcc::spmd
 
 #endif // DTCC_PLANNER_MODEL_PRICEBLOCKS_H

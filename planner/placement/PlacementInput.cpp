@@ -18,8 +18,11 @@ using namespace mlir;
 namespace dtcc::spmd {
 
 PlacementInput::PlacementInput(func::FuncOp step, size_t mostBlocks, const Pins &pins, const GivenPlacement *given)
-    : blocks(step, mostBlocks, pins, given), classes(step), states(step->getParentOfType<ModuleOp>()),
-      paddable(step, classes), pins(pins), expertLayers(spmd::expertLayers(step)) {
+    : blocks(step, mostBlocks, pins, given), classes(step), inputs(step, classes),
+      states(step->getParentOfType<ModuleOp>()), paddable(step, classes), pins(pins),
+      expertLayers(spmd::expertLayers(step)) {
+  for (Operation *layer : expertLayers)
+    experts.insert(classes.ofDim(cast<graph::ExpertsOp>(layer).getWIn(), 0));
   for (Operation &op : step.getBody().front())
     if (llvm::all_of(op.getOperands(), [&](Value operand) { return fixed.contains(operand); }))
       fixed.insert(op.result_begin(), op.result_end());

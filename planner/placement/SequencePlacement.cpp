@@ -39,8 +39,6 @@ private:
   /// The factor that can be split in the place of positions: every operand of numbers that has
   /// positions has it. Nothing if there is none.
   std::optional<int64_t> standIn(Operation *op, const FactorMap &map) const;
-  /// Axes that the plan gives a factor of the forward op.
-  Axes planned(int64_t origin, int64_t factor) const;
   /// Seconds that bring operands there and results back. `factor` is that of the forward op
   /// which takes the sequence axes; -1: the first dimension of positions. `brought`: operands
   /// that were counted before.
@@ -64,12 +62,8 @@ static bool joinsPositions(const SequenceSites &sites, Operation *op, const Fact
   return false;
 }
 
-SequenceSites::SequenceSites(const PlacementInput &input)
-    : input(input), positions(positionClasses(input.blocks.step(), input.classes)) {
+SequenceSites::SequenceSites(const PlacementInput &input) : input(input) {
   func::FuncOp step = input.blocks.step();
-  for (BlockArgument argument : step.getArguments())
-    if (cast<ShapedType>(argument.getType()).getRank() > 0)
-      batch.insert(input.classes.ofDim(argument, 0));
   llvm::MapVector<int64_t, SmallVector<Operation *>> origins;
   // Blocks that are alike are exchanged alike.
   llvm::DenseMap<int64_t, SmallVector<Operation *>> alike;
@@ -88,8 +82,7 @@ SequenceSites::SequenceSites(const PlacementInput &input)
 
 std::optional<int64_t> SequencePlacer::standIn(Operation *op, const FactorMap &map) const {
   for (auto [f, factor] : llvm::enumerate(map.factors)) {
-    unsigned id = sites.input.classes.ofFactor(op, f);
-    if (factor.kind != FactorKind::Parallel || sites.positions.contains(id) || sites.batch.contains(id))
+    if (factor.kind != FactorKind::Parallel || sites.isPosition(op, f) || sites.isSample(op, f))
       continue;
     // Masks are small: they may come whole.
     auto isLarge = [&](Value value) { return isa<FloatType>(cast<ShapedType>(value.getType()).getElementType()); };
@@ -103,30 +96,19 @@ std::optional<int64_t> SequencePlacer::standIn(Operation *op, const FactorMap &m
   return std::nullopt;
 }
 
-Axes SequencePlacer::planned(int64_t origin, int64_t factor) const {
-  const plan::OpPlan *entry = plan.findOp(origin);
-  if (!entry)
-    return {};
-  auto at = entry->factors.find(factor);
-  return at == entry->factors.end() ? Axes() : plan.withoutUnitAxes(at->second);
-}
-
 double SequencePlacer::secondsOf(Operation *op, int64_t origin, int64_t factor, llvm::DenseSet<Value> &brought) {
-  FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
-  SmallVector<int64_t> sources = plannedFactors(op, map);
+  const PlannedOp factors(op);
+  const FactorMap &map = factors.map;
   // At home positions are split; here the axes stand on one factor.
+  std::vector<Axes> home = factors.axesFrom([&](int64_t source) { return plan.axesOf(plan.findOp(origin), source); });
   Placement here;
-  here.factors.resize(map.factors.size());
-  std::vector<Axes> home(map.factors.size());
-  bool given = false;
-  for (size_t f = 0; f < map.factors.size(); ++f) {
-    int64_t source = sources[f];
-    home[f] = here.factors[f] =
-        sites.batch.contains(sites.input.classes.ofFactor(op, f)) ? batchAxes : planned(origin, source);
-    bool takes = factor >= 0 ? source == factor : sites.isPosition(op, f) && !whyNotAssignable(op, map, f) && !given;
-    if (takes)
-      llvm::append_range(here.factors[f], axes);
-    given |= takes;
+  here.factors.resize(home.size());
+  for (size_t f = 0; f < home.size(); ++f) {
+    if (sites.isSample(op, f))
+      home[f] = batchAxes;
+    here.factors[f] = home[f];
+    if (factor >= 0 ? factors.sources[f] == factor : sites.isPosition(op, f) && factors.assignable[f])
+      here.give(f, axes);
     if (sites.isPosition(op, f))
       llvm::append_range(home[f], axes);
   }
@@ -200,7 +182,7 @@ FailureOr<double> SequencePlacer::run(SequenceExchange exchange, Write write) {
     // Attention that cannot be a ring gathers, too.
     bool gathers = exchange == SequenceExchange::Gather || exchange == SequenceExchange::Ring;
     std::optional<int64_t> factor = gathers ? std::nullopt : standIn(forward, map);
-    Axes whole = factor ? planned(origin, *factor) : Axes();
+    Axes whole = factor ? plan.axesOf(plan.findOp(origin), *factor) : Axes();
     llvm::append_range(whole, axes);
     bool divides = factor && map.factors[*factor].size % plan.mesh.product(whole) == 0;
     if (exchange == SequenceExchange::AllToAll && !divides)

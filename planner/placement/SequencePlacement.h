@@ -19,6 +19,9 @@
 //              (RingAttention.h). A ring sends more than a gather and holds less: the search
 //              over shapes decides. Ops that cannot be a ring gather then.
 //
+// No other reader of a plan asks this question: an op is priced by two layouts, the one in which its neighbours hold
+// positions and the one in which it runs. Both come from the axes of its PlannedOp.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_PLANNER_PLACEMENT_SEQUENCEPLACEMENT_H
@@ -55,11 +58,13 @@ struct SequenceSites {
     FactorMap map;
   };
   const PlacementInput &input;
-  llvm::DenseSet<unsigned> positions, batch;
   std::vector<Site> sites;
 
+  bool isSample(mlir::Operation *op, int64_t factor) const {
+    return input.inputs.batch.contains(input.classes.ofFactor(op, factor));
+  }
   bool isPosition(mlir::Operation *op, int64_t factor) const {
-    return positions.contains(input.classes.ofFactor(op, factor));
+    return input.inputs.positions.contains(input.classes.ofFactor(op, factor));
   }
 };
 

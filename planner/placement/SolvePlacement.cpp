@@ -48,7 +48,7 @@ public:
   PlacementSolver(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine, Axes axes, bool share)
       : input(input), module(input.blocks.step()->getParentOfType<ModuleOp>()), step(input.blocks.step()), plan(plan),
         machine(share ? machine.withoutLatency() : machine), axes(std::move(axes)), share(share),
-        classes(input.classes), moves(plan.mesh, this->machine) {}
+        classes(input.classes), inputs(input.inputs), moves(plan.mesh, this->machine) {}
 
   /// `firsts`: of blocks that are alike, the first alone is written. True: proven best.
   FailureOr<bool> run(bool firsts);
@@ -58,7 +58,6 @@ public:
   PlacementProblem describe() const;
 
 private:
-  void classify();
   void collectNodes();
   bool mayShard(unsigned id, int64_t size) const;
   SmallVector<int64_t> localShape(Value value) const;
@@ -67,8 +66,9 @@ private:
   /// The layouts of an op's operands and results under a candidate; nothing if it is impossible.
   const std::optional<OpLayouts> &layoutsOf(Operation *op, int64_t candidate);
   std::optional<OpLayouts> projectOf(Operation *op, int64_t candidate);
-  const FactorMap &mapOf(Operation *op);
-  Placement placementOf(Operation *op, const FactorMap &map, int64_t candidate) const;
+  const PlannedOp &plannedOf(Operation *op);
+  const FactorMap &mapOf(Operation *op) { return plannedOf(op).map; }
+  Placement placementOf(Operation *op, int64_t candidate);
   Layout stateLayout(graph::StateOp state, int64_t candidate) const;
   double workOf(Operation *op, int64_t candidate);
   /// Whether every value of the node under the candidate obeys its pin.
@@ -107,9 +107,9 @@ private:
   Axes axes;             // to be given to factors, all together
   bool share;
   const FactorClasses &classes;
+  const InputClasses &inputs;
   MovePricer moves;
 
-  llvm::DenseSet<unsigned> batch, positions, experts, inputs;
   llvm::MapVector<int64_t, Node> origins;
   llvm::MapVector<StringRef, Node> states;
   llvm::DenseMap<Operation *, uint32_t> numbers;
@@ -117,29 +117,17 @@ private:
   /// Ops through which partial sums may go: their nodes, and the set of operands that is partial then.
   llvm::DenseMap<Operation *, std::pair<uint32_t, int64_t>> flowing;
   std::vector<std::unique_ptr<Node>> flowNodes;
-  std::map<Operation *, FactorMap> maps;                                       // what mapOf found
+  std::map<Operation *, PlannedOp> planned;                                    // what plannedOf found
   std::map<std::pair<Operation *, int64_t>, std::optional<OpLayouts>> layouts; // what layoutsOf found
   plan::ChoiceProblem problem;
 };
-
-/// Finds the classes of samples, and those of other dimensions of inputs.
-void PlacementSolver::classify() {
-  for (BlockArgument argument : step.getArguments())
-    for (int64_t dim = 0, rank = cast<ShapedType>(argument.getType()).getRank(); dim < rank; ++dim)
-      (dim == 0 ? batch : inputs).insert(classes.ofDim(argument, dim));
-  positions = positionClasses(step, classes);
-  // Placed later (placeExperts), but what is held and read of them is known.
-  if (plan.mesh.find(kExpertAxis))
-    for (Operation *layer : input.expertLayers)
-      experts.insert(classes.ofDim(cast<graph::ExpertsOp>(layer).getWIn(), 0));
-}
 
 /// Whether tp may shard dimension class `id`. Samples belong to the batch axes, and positions to the sequence axes
 /// unless the plan is sequence parallel. A size that does not divide needs padding, which must be harmless everywhere;
 /// positions have it for the sequence axes alone.
 bool PlacementSolver::mayShard(unsigned id, int64_t size) const {
-  bool asPositions = plan.sequenceParallel && positions.contains(id);
-  if (batch.contains(id) || (inputs.contains(id) && !asPositions) || size < 2)
+  bool asPositions = plan.sequenceParallel && inputs.positions.contains(id);
+  if (inputs.batch.contains(id) || (inputs.others.contains(id) && !asPositions) || size < 2)
     return false;
   return size % plan.mesh.product(axes) == 0 || !(asPositions || input.paddable.obstacleOf(id));
 }
@@ -167,11 +155,11 @@ void PlacementSolver::collectNodes() {
   }
   for (auto &[origin, node] : origins) {
     Operation *forward = node.ops.front();
-    const FactorMap &map = mapOf(forward);
+    const auto &[map, sources, assignable] = plannedOf(forward);
     for (const Factor &factor : map.factors)
       node.sizes.push_back(factor.size);
     for (auto [number, factor] : llvm::enumerate(map.factors))
-      if (graph::getPhase(forward) == graph::Phase::Forward && !whyNotAssignable(forward, map, number) &&
+      if (graph::getPhase(forward) == graph::Phase::Forward && assignable[number] &&
           mayShard(classes.ofFactor(forward, number), factor.size))
         node.candidates.push_back(number);
     nodes.push_back(&node);
@@ -196,11 +184,12 @@ void PlacementSolver::collectNodes() {
 
 /// Local size for a micro-batch on a rank; axes that are not assigned yet are not counted.
 int64_t PlacementSolver::localSize(unsigned id, int64_t size) const {
-  if (batch.contains(id))
+  if (inputs.batch.contains(id))
     return std::max<int64_t>(1, size / plan.mesh.product(plan.batchAxes));
-  if (experts.contains(id))
+  // Experts are placed later (placeExperts), but what is held and read of them is known.
+  if (plan.mesh.find(kExpertAxis) && input.experts.contains(id))
     return llvm::divideCeil(size, plan.mesh.product({kExpertAxis}));
-  return positions.contains(id) ? llvm::divideCeil(size, plan.mesh.product(plan.sequenceAxes)) : size;
+  return inputs.positions.contains(id) ? llvm::divideCeil(size, plan.mesh.product(plan.sequenceAxes)) : size;
 }
 
 SmallVector<int64_t> PlacementSolver::localShape(Value value) const {
@@ -224,28 +213,19 @@ const std::optional<OpLayouts> &PlacementSolver::layoutsOf(Operation *op, int64_
   return known->second;
 }
 
-Placement PlacementSolver::placementOf(Operation *op, const FactorMap &map, int64_t candidate) const {
-  Placement placement;
-  placement.factors.resize(map.factors.size());
-  for (auto [factor, source] : llvm::enumerate(plannedFactors(op, map)))
-    if (candidate >= 0 && source == candidate && !whyNotAssignable(op, map, factor)) {
-      placement.factors[factor] = axes;
-      break;
-    }
-  return placement;
+Placement PlacementSolver::placementOf(Operation *op, int64_t candidate) {
+  return plannedOf(op).place([&](int64_t factor) { return factor == candidate ? axes : Axes(); });
 }
 
-const FactorMap &PlacementSolver::mapOf(Operation *op) {
-  auto [known, isNew] = maps.try_emplace(op);
-  if (isNew)
-    known->second = cast<FactorOpInterface>(op).getFactorMap();
-  return known->second;
+const PlannedOp &PlacementSolver::plannedOf(Operation *op) {
+  auto known = planned.find(op);
+  return known == planned.end() ? planned.try_emplace(op, op).first->second : known->second;
 }
 
 std::optional<OpLayouts> PlacementSolver::projectOf(Operation *op, int64_t candidate) {
   const FactorMap &map = mapOf(op);
   bool flows = candidate >= kFlows - 1;
-  Placement placement = placementOf(op, map, flows ? candidate - kFlows : candidate);
+  Placement placement = placementOf(op, flows ? candidate - kFlows : candidate);
   if (flows) {
     placement.linearSet = flowing.lookup(op).second;
     placement.partial = axes;
@@ -270,7 +250,9 @@ bool PlacementSolver::repeatsPositions(const Node &node, int64_t candidate) cons
   return plan.sequenceParallel && candidate < 0 && !isa<graph::ReadOp>(forward) &&
          llvm::any_of(
              node.candidates,
-             [&](int64_t factor) { return factor >= 0 && positions.contains(classes.ofFactor(forward, factor)); });
+             [&](int64_t factor) {
+               return factor >= 0 && inputs.positions.contains(classes.ofFactor(forward, factor));
+             });
 }
 
 /// Seconds of one run of the op on a rank.
@@ -331,7 +313,7 @@ void PlacementSolver::addFlows() {
     node->ops = {op};
     node->candidates = whole.candidates;
     for (int64_t candidate : whole.candidates)
-      if (placementOf(op, map, candidate).used().empty())
+      if (placementOf(op, candidate).used().empty())
         node->candidates.push_back(candidate + kFlows);
     uint32_t number = uint32_t(nodes.size());
     problem.addNode(std::vector<double>(node->candidates.size(), 0));
@@ -464,7 +446,6 @@ LogicalResult PlacementSolver::refuse(const Node &node) {
 }
 
 LogicalResult PlacementSolver::prepare() {
-  classify();
   collectNodes();
   double slots = plan.mesh.slots();
   int64_t group = plan.mesh.product(axes);

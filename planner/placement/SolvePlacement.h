@@ -29,6 +29,7 @@ namespace dtcc::spmd {
 struct PlacementInput {
   StepBlocks blocks;
   FactorClasses classes;
+  InputClasses inputs;
   mlir::SymbolTable states;
   PaddableClasses paddable;
   Pins pins;
@@ -36,6 +37,8 @@ struct PlacementInput {
   llvm::DenseSet<mlir::Value> fixed;
   /// Mixtures of experts, in the order of the step.
   llvm::SmallVector<mlir::Operation *> expertLayers;
+  /// The classes of their experts.
+  llvm::DenseSet<unsigned> experts;
   explicit PlacementInput(mlir::func::FuncOp step, size_t mostBlocks = kMostBlocks, const Pins &pins = {},
                           const GivenPlacement *given = nullptr);
 };

@@ -32,10 +32,7 @@ void noteWholeOps(ModuleOp module, const plan::Plan &plan) {
     return;
   FactorClasses classes(step);
   PaddableClasses paddable(step, classes);
-  llvm::DenseSet<unsigned> inputs;
-  for (BlockArgument argument : step.getArguments())
-    for (int64_t dim = 0, rank = cast<ShapedType>(argument.getType()).getRank(); dim < rank; ++dim)
-      inputs.insert(classes.ofDim(argument, dim));
+  InputClasses inputs(step, classes);
   // Values that inputs reach; what is computed of parameters and constants alone is small, and the same for all
   // samples.
   llvm::DenseSet<Value> reached(step.getArguments().begin(), step.getArguments().end());
@@ -53,7 +50,7 @@ void noteWholeOps(ModuleOp module, const plan::Plan &plan) {
     std::string reason;
     for (auto [f, factor] : llvm::enumerate(map.factors)) {
       unsigned id = classes.ofFactor(&op, f);
-      if (factor.size == 1 || inputs.contains(id) || whyNotAssignable(&op, map, f))
+      if (factor.size == 1 || inputs.batch.contains(id) || inputs.others.contains(id) || whyNotAssignable(&op, map, f))
         continue;
       const PaddableClasses::Obstacle *obstacle = factor.size % axis->size ? paddable.obstacleOf(id) : nullptr;
       divides |= !obstacle;

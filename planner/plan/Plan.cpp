@@ -35,6 +35,13 @@ Axes Plan::withoutUnitAxes(const Axes &axes) const {
   return result;
 }
 
+Axes Plan::axesOf(const OpPlan *entry, int64_t factor) const {
+  if (!entry)
+    return {};
+  auto given = entry->factors.find(factor);
+  return given == entry->factors.end() ? Axes() : withoutUnitAxes(given->second);
+}
+
 int64_t PipelinePlan::stageOf(int64_t origin) const {
   return std::upper_bound(cuts.begin(), cuts.end(), origin) - cuts.begin();
 }

@@ -114,6 +114,8 @@ struct Plan {
 
   /// The placement of the forward op `origin`, or null.
   const OpPlan *findOp(int64_t origin) const;
+  /// Axes that an entry gives a factor, without those of size 1; none if there is no entry.
+  Axes axesOf(const OpPlan *entry, int64_t factor) const;
   const StatePlan *findState(llvm::StringRef name) const;
   /// `axes` without those of size 1.
   Axes withoutUnitAxes(const Axes &axes) const;

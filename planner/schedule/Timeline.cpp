@@ -33,12 +33,4 @@ std::string TimelineEvent::name() const {
   return name;
 }
 
-double StepTimeline::computeSeconds(int64_t rank) const {
-  double sum = 0;
-  for (const TimelineEvent &event : events)
-    if (event.rank == rank && event.stream == TimelineStream::Compute)
-      sum += event.end - event.start;
-  return sum;
-}
-
 } // namespace dtcc::cost

@@ -62,9 +62,6 @@ struct StepTimeline {
   int64_t ranks = 0;
   /// Events ordered by rank, then stream, then start; empty if only the seconds were asked for.
   std::vector<TimelineEvent> events;
-
-  /// Seconds in which a rank computes; of the rest it waits.
-  double computeSeconds(int64_t rank) const;
 };
 
 } // namespace dtcc::cost

@@ -334,7 +334,6 @@ static int64_t countOf(const StageSolution &solution, uint32_t mode) {
   return solution.isInfeasible() ? 0 : std::count(solution.modes.begin() + 1, solution.modes.end() - 1, mode);
 }
 int64_t TransformerPricer::recomputed(const StageSolution &solution) const { return countOf(solution, 1); }
-int64_t TransformerPricer::recomputedInPart(const StageSolution &solution) const { return countOf(solution, 2); }
 int64_t TransformerPricer::offloaded(const StageSolution &solution) const { return countOf(solution, 3); }
 
 } // namespace dtcc::plan

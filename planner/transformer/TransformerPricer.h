@@ -67,10 +67,8 @@ public:
   /// The parts of a solved shape's step by the formulas (cost/Step.h); where its simulation ends later, the waits
   /// that these do not know count as bubble, or with one stage as communication of dp.
   cost::StepSeconds price(const Parallelism &shape, const StageSolution &solution) const;
-  /// Numbers of layers that are recomputed as a whole, of those that recompute only the core of their attention, and of
-  /// those whose saved activations are offloaded.
+  /// Numbers of layers that are recomputed as a whole, and of those whose saved activations are offloaded.
   int64_t recomputed(const StageSolution &solution) const;
-  int64_t recomputedInPart(const StageSolution &solution) const;
   int64_t offloaded(const StageSolution &solution) const;
 
 private:

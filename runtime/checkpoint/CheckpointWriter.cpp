@@ -185,11 +185,4 @@ void CheckpointWriter::finish() {
   waitForAll(rank);
 }
 
-void writeCheckpoint(const std::string &directory, const RunPosition &position, const RunIdentity &identity,
-                     const Rank &rank) {
-  CheckpointWriter writer(directory, identity, {}, rank, rank.abi.ranks);
-  writer.begin(position);
-  writer.finish();
-}
-
 } // namespace dtcc::rt

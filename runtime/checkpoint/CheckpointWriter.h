@@ -73,10 +73,6 @@ private:
   std::future<void> publication; /* of rank 0 */
 };
 
-/// Writes DIR/step-N and waits for it. Called by all ranks.
-void writeCheckpoint(const std::string &directory, const RunPosition &position, const RunIdentity &identity,
-                     const Rank &rank);
-
 } // namespace dtcc::rt
 
 #endif // DTCC_RUNTIME_CHECKPOINT_CHECKPOINTWRITER_H

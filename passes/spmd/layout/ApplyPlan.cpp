@@ -36,14 +36,14 @@ class PlanApplier {
 public:
   PlanApplier(ModuleOp module, func::FuncOp step, const plan::Plan &plan)
       : module(module), step(step), plan(plan), batchAxes(plan.withoutUnitAxes(plan.batchAxes)),
-        sequenceAxes(plan.withoutUnitAxes(plan.sequenceAxes)), classes(step), planner(plan.mesh),
+        sequenceAxes(plan.withoutUnitAxes(plan.sequenceAxes)), classes(step), inputs(step, classes), planner(plan.mesh),
         builder(module.getContext()) {}
 
   LogicalResult run();
 
 private:
   LogicalResult checkPlan();
-  LogicalResult classify();
+  LogicalResult checkPositions();
   LogicalResult placeOps();
   LogicalResult placeStates();
   /// Do all readers of an input want this dimension split over the sequence axes? Else it is
@@ -57,7 +57,8 @@ private:
 
   /// Axes that states may lie over: neither time nor positions.
   Axes withoutStepAxes(Axes axes) const;
-  Placement placeOp(Operation *op, const FactorMap &map, std::string &problem);
+  /// Places an op; returns the reason why it cannot, or nothing.
+  std::optional<std::string> placeOp(Operation *op);
   /// Lets partial sums flow through `op` where they may and should.
   void choosePartial(Operation *op, const FactorMap &map, Placement &placement);
   /// Gathers the logits that an evaluation returns: every rank reports all classes.
@@ -76,11 +77,11 @@ private:
   /// Axes of the plan that split positions.
   Axes sequenceAxes;
   FactorClasses classes;
+  InputClasses inputs;
   ReshardPlanner planner;
   OpBuilder builder;
   FlatSymbolRefAttr mesh;
 
-  llvm::DenseSet<unsigned> batchClasses, sequenceClasses;
   llvm::DenseMap<Operation *, Placement> placements;
   llvm::StringMap<Layout> stateLayouts;
   /// Divisor of the sizes of each class, and its padded size, if there is one.
@@ -132,91 +133,67 @@ LogicalResult PlanApplier::checkPlan() {
   return success();
 }
 
-Placement PlanApplier::placeOp(Operation *op, const FactorMap &map, std::string &problem) {
-  Placement placement;
-  placement.factors.resize(map.factors.size());
-  Axes used;
-  auto give = [&](size_t factor, const Axes &axes) {
-    for (const std::string &axis : axes)
-      if (!contains(used, axis)) {
-        used.push_back(axis);
-        placement.factors[factor].push_back(axis);
-      }
-  };
+std::optional<std::string> PlanApplier::placeOp(Operation *op) {
   std::optional<int64_t> origin = graph::getOrigin(op);
   const plan::OpPlan *entry = origin ? plan.findOp(*origin) : nullptr;
   // Evaluation may compute what a forward op does by others, which have factors of their own.
   bool forward = graph::computesLoss(op) && (!entry || op->getName().getStringRef() == entry->op);
-  SmallVector<int64_t> sources = plannedFactors(op, map, forward);
-  std::vector<Axes> planned(map.factors.size());
-  for (size_t f = 0; entry && f < map.factors.size(); ++f) {
-    auto axes = entry->factors.find(sources[f]);
-    if (axes != entry->factors.end() && !whyNotAssignable(op, map, f))
-      planned[f] = plan.withoutUnitAxes(axes->second);
-  }
+  const PlannedOp factors(op, forward);
+  const std::vector<Axes> planned = factors.axesFrom([&](int64_t factor) { return plan.axesOf(entry, factor); });
   // An axis of the batch or of positions that the plan gives to a factor of this op splits that
   // instead: experts, heads.
   Axes examples = batchAxes, positions = sequenceAxes;
   for (const Axes &axes : planned)
     for (Axes *rest : {&examples, &positions})
       std::erase_if(*rest, [&](const std::string &axis) { return contains(axes, axis); });
+  Placement &placement = placements[op];
+  placement.factors.resize(planned.size());
   // The batch first: it is outermost. Where samples meet each other (a contrastive loss compares each with all) the
   // first factor is split over ranks, and the others are gathered; no micro-batch ever sees another.
   std::optional<size_t> batch;
-  for (size_t f = 0; f < map.factors.size(); ++f) {
-    if (!batchClasses.contains(classes.ofFactor(op, f)) || whyNotAssignable(op, map, f))
+  for (size_t f = 0; f < planned.size(); ++f) {
+    if (!inputs.batch.contains(classes.ofFactor(op, f)) || !factors.assignable[f])
       continue;
     if (batch && llvm::any_of(examples, [&](const std::string &axis) { return plan.mesh.isTime(axis); }))
-      problem = "samples meet each other here; they cannot be split over micro-batches: take one";
+      return "samples meet each other here; they cannot be split over micro-batches: take one";
     batch = f;
-    give(f, examples);
+    placement.give(f, examples);
   }
   // Positions next; where there are two, queries and keys, the first.
-  for (size_t f = 0; f < map.factors.size(); ++f)
-    if (sequenceClasses.contains(classes.ofFactor(op, f)) && !whyNotAssignable(op, map, f))
-      give(f, positions);
-  for (size_t f = 0; f < map.factors.size(); ++f)
-    give(f, planned[f]);
+  for (size_t f = 0; f < planned.size(); ++f)
+    if (inputs.positions.contains(classes.ofFactor(op, f)) && factors.assignable[f])
+      placement.give(f, positions);
+  for (size_t f = 0; f < planned.size(); ++f)
+    placement.give(f, planned[f]);
+  const Axes used = placement.used();
   if (entry && forward && entry->partial)
     for (const std::string &axis : plan.withoutUnitAxes(*entry->partial))
       if (!contains(used, axis)) {
         placement.partial.push_back(axis);
         placement.linearSet = 0;
       }
-  return placement;
+  return whyNotGrouped(op, factors.map, placement, plan.mesh);
 }
 
-LogicalResult PlanApplier::classify() {
-  for (BlockArgument argument : step.getArguments())
-    if (cast<ShapedType>(argument.getType()).getRank() > 0)
-      batchClasses.insert(classes.ofDim(argument, 0));
+LogicalResult PlanApplier::checkPositions() {
   if (sequenceAxes.empty())
     return success();
-  sequenceClasses = positionClasses(step, classes);
-  if (sequenceClasses.empty())
+  if (inputs.positions.empty())
     return step.emitError("has no positions to split over ")
            << llvm::join(sequenceAxes, ",")
            << ": none of its inputs are tokens of sequences; leave that axis out, got: "
            << llvm::join(sequenceAxes, ",") << "=" << plan.mesh.product(sequenceAxes);
-  for (unsigned id : sequenceClasses)
-    if (batchClasses.contains(id))
+  for (unsigned id : inputs.positions)
+    if (inputs.batch.contains(id))
       return step.emitError("samples and positions meet each other; they cannot be split over different axes");
   return success();
 }
 
 LogicalResult PlanApplier::placeOps() {
-  for (Operation &op : step.getBody().front()) {
-    auto factored = dyn_cast<FactorOpInterface>(op);
-    if (!factored)
-      continue;
-    std::string problem;
-    FactorMap map = factored.getFactorMap();
-    placements[&op] = placeOp(&op, map, problem);
-    if (!problem.empty())
-      return op.emitError(problem);
-    if (std::optional<std::string> reason = whyNotGrouped(&op, map, placements[&op], plan.mesh))
-      return op.emitError(*reason);
-  }
+  for (Operation &op : step.getBody().front())
+    if (isa<FactorOpInterface>(op))
+      if (std::optional<std::string> problem = placeOp(&op))
+        return op.emitError(*problem);
   return success();
 }
 
@@ -249,7 +226,7 @@ LogicalResult PlanApplier::placeStates() {
 }
 
 bool PlanApplier::isSplitByAll(BlockArgument argument, int64_t dim) {
-  if (!sequenceClasses.contains(classes.ofDim(argument, dim)))
+  if (!inputs.positions.contains(classes.ofDim(argument, dim)))
     return false;
   return llvm::all_of(argument.getUses(), [&](OpOperand &use) {
     auto user = dyn_cast<FactorOpInterface>(use.getOwner());
@@ -293,11 +270,11 @@ LogicalResult PlanApplier::choosePadding() {
     for (size_t f = 0; f < map.factors.size(); ++f)
       choose(classes.ofFactor(op, f), map.factors[f].size);
   }
-  for (unsigned id : batchClasses)
+  for (unsigned id : inputs.batch)
     if (paddedSizes.contains(id))
       return step.emitError("samples cannot be padded: the batch must divide by ")
              << divisors[id] << ", because dimensions of its class are split so";
-  for (unsigned id : positionClasses(step, classes))
+  for (unsigned id : inputs.positions)
     if (paddedSizes.contains(id) && !positionsMayPad)
       return step.emitError("positions cannot be padded here: a sequence must divide by ")
              << divisors[id] << ", bind another length or choose another mesh";
@@ -391,13 +368,10 @@ Value PlanApplier::reshard(Value value, const Layout &wanted, Operation *user) {
 void PlanApplier::choosePartial(Operation *op, const FactorMap &map, Placement &placement) {
   std::optional<int64_t> origin = graph::getOrigin(op);
   const plan::OpPlan *entry = origin ? plan.findOp(*origin) : nullptr;
-  auto partialOf = [](Value value) {
-    Layout layout = cast<TensorType>(value.getType()).getLayout();
-    return layout.reduction == Reduction::Sum ? layout.partial : Axes();
-  };
+  auto layoutOf = [](Value value) { return cast<TensorType>(value.getType()).getLayout(); };
   auto ofStep = [&](const std::string &axis) { return contains(batchAxes, axis) || contains(sequenceAxes, axis); };
   bool isGiven = entry && entry->partial && graph::computesLoss(op);
-  PartialFlow{partialOf, ofStep, isGiven}.choose(op, map, placement);
+  PartialFlow{layoutOf, ofStep, isGiven}.choose(op, map, placement);
 }
 
 LogicalResult PlanApplier::rewriteFactored(Operation &op, FactorOpInterface factored) {
@@ -502,7 +476,7 @@ LogicalResult PlanApplier::rewrite(Operation &op) {
 }
 
 LogicalResult PlanApplier::run() {
-  if (failed(checkPlan()) || failed(classify()) || failed(placeOps()) || failed(placeStates()) ||
+  if (failed(checkPlan()) || failed(checkPositions()) || failed(placeOps()) || failed(placeStates()) ||
       failed(choosePadding()))
     return failure();
   builder.setInsertionPointToStart(module.getBody());

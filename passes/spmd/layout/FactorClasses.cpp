@@ -58,19 +58,20 @@ FactorClasses::FactorClasses(func::FuncOp step) {
   classes.compress();
 }
 
-llvm::DenseSet<unsigned> positionClasses(func::FuncOp step, const FactorClasses &classes) {
-  llvm::DenseSet<unsigned> positions;
+InputClasses::InputClasses(func::FuncOp step, const FactorClasses &classes) {
+  for (BlockArgument argument : step.getArguments())
+    for (unsigned dim = 0; dim < rankOf(argument); ++dim)
+      (dim == 0 ? batch : others).insert(classes.ofDim(argument, dim));
   // In another order than that of the sequence: those in this order are split, the others whole.
   for (auto reorder : step.getOps<graph::ReorderOp>())
     positions.insert(classes.ofDim(reorder.getInverse() ? reorder.getX() : reorder.getY(), reorder.getDim()));
   if (!positions.empty())
-    return positions;
+    return;
   for (BlockArgument argument : step.getArguments()) {
     auto role = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role");
     if (role && role.getValue() != "data" && rankOf(argument) > 1)
       positions.insert(classes.ofDim(argument, 1));
   }
-  return positions;
 }
 
 } // namespace dtcc::spmd

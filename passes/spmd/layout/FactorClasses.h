@@ -47,8 +47,15 @@ private:
   llvm::StringMap<unsigned> states;
 };
 
-/// The classes of positions in sequences: those of dimension 1 of inputs of tokens and labels.
-llvm::DenseSet<unsigned> positionClasses(mlir::func::FuncOp step, const FactorClasses &classes);
+/// The classes of dimensions that inputs bring.
+struct InputClasses {
+  InputClasses(mlir::func::FuncOp step, const FactorClasses &classes);
+
+  /// Samples, and all other dimensions of inputs.
+  llvm::DenseSet<unsigned> batch, others;
+  /// Positions in sequences: dimension 1 of inputs of tokens and labels.
+  llvm::DenseSet<unsigned> positions;
+};
 
 } // namespace dtcc::spmd
 

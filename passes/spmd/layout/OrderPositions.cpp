@@ -24,7 +24,7 @@ class Orderer {
 public:
   Orderer(func::FuncOp step, int64_t ranks, bool zigzag, int64_t parts = 1)
       : step(step), ranks(ranks), parts(parts), chunks(zigzag ? 2 * ranks : 0), classes(step),
-        positions(positionClasses(step, classes)) {}
+        positions(InputClasses(step, classes).positions) {}
 
   /// Whether positions are padded or reordered.
   bool isNeeded();

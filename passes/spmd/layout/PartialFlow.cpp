@@ -45,6 +45,10 @@ std::optional<int64_t> PartialFlow::setThatMayFlow(Operation *op, const FactorMa
 }
 
 void PartialFlow::choose(Operation *op, const FactorMap &map, Placement &placement) const {
+  auto partialOf = [&](Value value) {
+    Layout layout = layoutOf(value);
+    return layout.reduction == Reduction::Sum ? layout.partial : Axes();
+  };
   Axes used = placement.used();
   for (auto [set, members] : llvm::enumerate(map.linear)) {
     if (mustBeAll(op, members))

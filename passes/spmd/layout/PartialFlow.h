@@ -19,8 +19,8 @@
 namespace dtcc::spmd {
 
 struct PartialFlow {
-  /// The axes over which a value is a partial sum.
-  llvm::function_ref<Axes(mlir::Value)> partialOf;
+  /// The layout that an op gives to its result.
+  llvm::function_ref<Layout(mlir::Value)> layoutOf;
   /// Whether an axis splits samples or positions. Partial sums over such axes are reduced at the end of the step,
   /// together with other partial sums of the same value.
   llvm::function_ref<bool(const std::string &)> ofStep;

@@ -23,6 +23,8 @@ struct Placement {
 
   /// Axes given to factors.
   Axes used() const;
+  /// Gives a factor those of the axes that no factor has.
+  void give(size_t factor, const Axes &axes);
 };
 
 /// The layouts without padding.

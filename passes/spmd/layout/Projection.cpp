@@ -21,16 +21,35 @@ Axes Placement::used() const {
   return all;
 }
 
-SmallVector<int64_t> plannedFactors(Operation *op, const FactorMap &map, bool isForward) {
-  if (isForward)
-    return llvm::to_vector(llvm::seq<int64_t>(0, map.factors.size()));
-  SmallVector<int64_t> sources = graph::getOriginFactors(op);
-  sources.resize(map.factors.size(), -1);
-  return sources;
+void Placement::give(size_t factor, const Axes &axes) {
+  for (const std::string &axis : axes)
+    if (llvm::none_of(factors, [&](const Axes &given) { return contains(given, axis); }))
+      factors[factor].push_back(axis);
 }
 
-SmallVector<int64_t> plannedFactors(Operation *op, const FactorMap &map) {
-  return plannedFactors(op, map, graph::getPhase(op) == graph::Phase::Forward);
+PlannedOp::PlannedOp(Operation *op) : PlannedOp(op, graph::getPhase(op) == graph::Phase::Forward) {}
+
+PlannedOp::PlannedOp(Operation *op, bool isForward) : map(cast<FactorOpInterface>(op).getFactorMap()) {
+  sources = isForward ? llvm::to_vector(llvm::seq<int64_t>(0, map.factors.size())) : graph::getOriginFactors(op);
+  sources.resize(map.factors.size(), -1);
+  for (size_t factor = 0; factor < map.factors.size(); ++factor)
+    assignable.push_back(!whyNotAssignable(op, map, factor));
+}
+
+std::vector<Axes> PlannedOp::axesFrom(llvm::function_ref<Axes(int64_t)> forward) const {
+  std::vector<Axes> axes(map.factors.size());
+  for (size_t factor = 0; factor < axes.size(); ++factor)
+    if (sources[factor] >= 0 && assignable[factor])
+      axes[factor] = forward(sources[factor]);
+  return axes;
+}
+
+Placement PlannedOp::place(llvm::function_ref<Axes(int64_t)> forward) const {
+  Placement placement;
+  placement.factors.resize(map.factors.size());
+  for (auto [factor, axes] : llvm::enumerate(axesFrom(forward)))
+    placement.give(factor, axes);
+  return placement;
 }
 
 bool isReduction(const Factor &factor) {

@@ -33,15 +33,29 @@ bool isReduction(const Factor &factor);
 /// ways, or partial sums pass an op that is not linear.
 llvm::Expected<OpLayouts> project(const FactorMap &map, const Placement &placement);
 
-/// For each factor of `op`, the factor of its forward op whose axes a plan gives to it; -1 for none. `isForward`: the
-/// op computes what its forward op does, by the same factors. All who read the entries of a plan do it by this.
-llvm::SmallVector<int64_t> plannedFactors(mlir::Operation *op, const FactorMap &map, bool isForward);
-/// The factors of an op of a step, whose forward ops are those of the forward pass.
-llvm::SmallVector<int64_t> plannedFactors(mlir::Operation *op, const FactorMap &map);
-
 /// Returns the reason why the factor cannot take axes, or nothing if it can. Index and decompose
 /// factors need a local form (see LocalForms.h).
 std::optional<std::string> whyNotAssignable(mlir::Operation *op, const FactorMap &map, int64_t factor);
+
+/// The factors of an op of a step as the entries of a plan see them, which list factors of forward ops. Every way from
+/// a plan to layouts begins here: applying, solving and pricing differ in the axes that they give.
+struct PlannedOp {
+  /// An op whose forward op is of the forward pass.
+  explicit PlannedOp(mlir::Operation *op);
+  /// `isForward`: the op computes what its forward op does, by the same factors.
+  PlannedOp(mlir::Operation *op, bool isForward);
+
+  /// The axes of each factor, if the factors of the forward op have the axes that `forward` returns.
+  std::vector<Axes> axesFrom(llvm::function_ref<Axes(int64_t)> forward) const;
+  /// Those axes as a placement: an axis that several factors would have goes to the first.
+  Placement place(llvm::function_ref<Axes(int64_t)> forward) const;
+
+  FactorMap map;
+  /// The factor of the forward op whose axes each factor takes; -1 for none.
+  llvm::SmallVector<int64_t> sources;
+  /// Whether each factor can take axes.
+  llvm::SmallVector<bool> assignable;
+};
 
 /// The placement that the types of a distributed op imply; a message and failure if
 /// they imply none.

@@ -38,6 +38,14 @@ Mesh meshOf(std::vector<int64_t> sizes) {
   return mesh;
 }
 
+/// Writes DIR/step-N and waits for it. Called by all ranks.
+void writeCheckpoint(const std::string &directory, const RunPosition &position, const RunIdentity &identity,
+                     const Rank &rank) {
+  CheckpointWriter writer(directory, identity, {}, rank, rank.abi.ranks);
+  writer.begin(position);
+  writer.finish();
+}
+
 TEST(Block, RunsCoverTheWholeOnce) {
   // Random layouts: every cell of the whole is held by exactly one owner, and owners'
   // runs ascend.

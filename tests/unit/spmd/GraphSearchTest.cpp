@@ -30,6 +30,14 @@ namespace {
 
 using GraphSearchTest = RandomGraphs;
 
+/// Costs of each type of block of a step that `plan` places.
+std::vector<BlockCost> priceBlocks(const PlacementInput &input, const StepValues &values, const plan::Plan &plan,
+                                   const cost::Machine &machine) {
+  BlockTable table(input, values);
+  ReshardPrices reshards(plan.mesh, secondsOfMoves(plan.mesh, machine));
+  return BlockPrices(table, plan, logitsBytesOf(machine)).price(plan, reshards);
+}
+
 /// The choice of `whole`, in which blocks are alike, that `folded` stands for.
 std::vector<uint32_t> expand(const std::vector<uint32_t> &choice, const PlacementProblem &folded,
                              const PlacementProblem &whole, const StepBlocks &blocks, mlir::func::FuncOp step) {

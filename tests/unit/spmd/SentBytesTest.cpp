@@ -13,6 +13,7 @@
 #include "StepFixture.h"
 #include "TransformerText.h"
 #include "passes/spmd/program/CollectiveSummary.h"
+#include "passes/spmd/reshard/PriceMoves.h"
 #include "planner/cluster/ClusterFile.h"
 #include "planner/model/PriceBlocks.h"
 #include "planner/placement/PlaceExperts.h"
@@ -100,7 +101,10 @@ struct SentBytesTest : StepFixture {
     ASSERT_TRUE(mlir::succeeded(placeExperts(step, plan, machine, ExpertExchange::Cheaper)));
     ASSERT_TRUE(mlir::succeeded(placeSequence(input, plan, machine, SequenceExchange::Cheaper)));
     StepValues values(input.blocks);
-    std::map<std::string, double> priced = overTp(pricedCollectives(input, values, plan, machine));
+    BlockTable table(input, values);
+    ReshardPrices reshards(plan.mesh, secondsOfMoves(plan.mesh, machine));
+    std::map<std::string, double> priced =
+        overTp(BlockPrices(table, plan, logitsBytesOf(machine)).collectives(plan, reshards));
 
     unitBytes = 1 << 20;
     mlir::OwningOpRef<mlir::ModuleOp> module = distribute(plan);
