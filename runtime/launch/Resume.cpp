@@ -20,8 +20,8 @@ namespace {
 
 bool isUpdate(const dtcc_command &command) {
   return command.kind == DTCC_LIBRARY &&
-         (command.op == DTCC_LIB_ADAMW || command.op == DTCC_LIB_SGD || command.op == DTCC_LIB_ADAGRAD ||
-          command.op == DTCC_LIB_LION || command.op == DTCC_LIB_MUON_DIRECTION ||
+         (command.op == DTCC_LIB_ADAMW || command.op == DTCC_LIB_ADAMW8BIT || command.op == DTCC_LIB_SGD ||
+          command.op == DTCC_LIB_ADAGRAD || command.op == DTCC_LIB_LION || command.op == DTCC_LIB_MUON_DIRECTION ||
           command.op == DTCC_LIB_LAMB_DIRECTION || command.op == DTCC_LIB_ADAFACTOR_DIRECTION);
 }
 
