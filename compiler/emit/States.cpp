@@ -113,7 +113,10 @@ private:
     int64_t share = op.getLength() / tables.mesh.product(flat);
     exec::BufferOp buffer = find(op);
     bucket.view = tables.view(denseView(buffer, arenas.lookup(buffer.getArena()), op.getElementType(), 0, share));
-    bucket.length = op.getLength();
+    // Offsets of codes are those of the cells.
+    auto of = op.getOf() ? module.lookupSymbol<spmd::BucketOp>(*op.getOf()) : spmd::BucketOp();
+    bool isCoded = op.getRole() == spmd::BucketRole::Slot && op.getElementType().isInteger(8);
+    bucket.length = isCoded ? of.getLength() : op.getLength();
     bucket.flat = tables.axes(flat);
     bucket.sharded = tables.axes(spmd::toAxes(op.getSharded()));
     bucket.role = op.getRole() == spmd::BucketRole::Slot      ? DTCC_STATE_SLOT
@@ -181,8 +184,10 @@ private:
                                  trains ? graph::updateOf(op, optimizer).decay : 0,
                                  trains ? graph::rateScaleOf(op, optimizer) : 0});
       if (trains) {
+        graph::OptimizerAttrInterface own = graph::updateOf(op, optimizer).optimizer;
+        optimizers[tables.states.size()] = own;
         slotsOf[tables.states.size()] = slotNames(op, program);
-        factorsOf[tables.states.size()] = graph::updateOf(op, optimizer).optimizer.getFactors(op.getSavedShape());
+        factorsOf[tables.states.size()] = own.getFactors(op.getSavedShape());
       }
     }
     tables.states.push_back(state);
@@ -216,6 +221,9 @@ private:
       state.init = fromFile ? DTCC_INIT_FILE : DTCC_INIT_ZERO;
       state.name = tables.string((tables.stringAt(state.name) + "." + suffix).str());
       state.role = DTCC_STATE_SLOT;
+      if (graph::OptimizerAttrInterface own = optimizers.lookup(state.parameter);
+          own && number < own.getSlotNames().size())
+        state.codes = own.getSlotCodes(number);
     });
   }
 
@@ -269,7 +277,7 @@ private:
       state.trainable = 0;
       change(state);
       state.view = DTCC_NONE;
-      if (op.getFlat().empty()) {
+      if (op.getFlat().empty() && state.codes == DTCC_CODES_NONE) {
         SmallVector<int64_t> local;
         for (const dtcc_dim &dim : ArrayRef(state.dims, state.rank))
           local.push_back(dim.padded / extentOf(dim.axes));
@@ -287,6 +295,8 @@ private:
   const llvm::StringMap<uint32_t> &arenas;
   llvm::StringMap<uint32_t> &bucketIndices;
   exec::ProgramOp program;
+  /// The optimizer of a state, by its row.
+  llvm::DenseMap<size_t, graph::OptimizerAttrInterface> optimizers;
   /// Suffixes of the names under which the slots of a state are saved, by its row.
   llvm::DenseMap<size_t, SmallVector<std::string>> slotsOf;
   /// Factors of a state, by its row.

@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -70,7 +71,13 @@ static Attribute makeAdafactor(MLIRContext *context, ValueOf value) {
                                    value("weight_decay"));
 }
 
-/// The defaults are PyTorch's; those of Lion are its paper's, and those of LAMB are timm's.
+static Attribute makeAdamW8bit(MLIRContext *context, ValueOf value) {
+  return graph::AdamW8bitAttr::get(context, value("lr"), value("beta1"), value("beta2"), value("eps"),
+                                   value("weight_decay"), static_cast<int64_t>(value("min_8bit_size")));
+}
+
+/// The defaults are PyTorch's; those of Lion are its paper's, and those of LAMB are timm's; those of
+/// adamw8bit are those of bitsandbytes.
 static const std::vector<OptimizerKind> &optimizerKinds() {
   static const std::vector<OptimizerKind> kinds{
       {"adamw",
@@ -112,7 +119,10 @@ static const std::vector<OptimizerKind> &optimizerKinds() {
         {"eps2", 1e-3},
         {"d", 1},
         {"weight_decay", 0}},
-       makeAdafactor}};
+       makeAdafactor},
+      {"adamw8bit",
+       {{"lr", 1e-3}, {"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}, {"weight_decay", 1e-2}, {"min_8bit_size", 4096}},
+       makeAdamW8bit}};
   return kinds;
 }
 
@@ -126,6 +136,8 @@ static LogicalResult checkSettings(StringRef kind, const llvm::StringMap<double>
     return wrong("--optimizer sgd: nesterov needs a momentum above 0 and a dampening of 0");
   if (kind == "adafactor" && values.lookup("d") < 1)
     return wrong("--optimizer adafactor: d must be at least 1");
+  if (double least = values.lookup("min_8bit_size"); least > 1e15 || least != std::floor(least))
+    return wrong("--optimizer adamw8bit: min_8bit_size must be a whole number of at most 1e15");
   double steps = values.lookup("ns_steps");
   if (steps >= 100 || steps != static_cast<double>(static_cast<int64_t>(steps)))
     return wrong("--optimizer muon: ns_steps must be a whole number below 100");

@@ -19,13 +19,14 @@ using namespace dtcc;
 
 /// Programs for GPUs have the optimizers that change each parameter by its own gradient.
 static LogicalResult checkTarget(const Options &options, graph::OptimizerAttrInterface optimizer) {
-  bool isWhole = optimizer.getTensorNeed() != graph::TensorNeed::None;
+  bool isWhole = optimizer.getTensorNeed() != graph::TensorNeed::None, isCoded = optimizer.getSlotCodes(0) != 0;
   StringRef name = optimizer.getAbstractAttribute().getName().split('.').second;
-  if (options.verify && isWhole)
-    return wrong("--verify has no interpreter of " + name + ", which needs whole tensors: leave --verify out");
+  if (options.verify && (isWhole || isCoded))
+    return wrong("--verify has no interpreter of " + name + ", which " +
+                 (isWhole ? "needs whole tensors" : "has state of 8 bits") + ": leave --verify out");
   if (targetOf(options).memory == DTCC_MEMORY_HOST)
     return success();
-  if (isWhole)
+  if (isWhole || isCoded)
     return wrong("--optimizer=" + name + " is for programs that compute on processors: compile for cpu, or take adamw");
   if (options.ema > 0)
     return wrong("--ema is for programs that compute on processors: compile for cpu, or leave it out");

@@ -120,6 +120,19 @@ def Graph_AdamAttr : Graph_OptimizerAttr<"Adam", "adam"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Graph_AdamW8bitAttr : Graph_Attr<"AdamW8bit", "adamw8bit", [DeclareAttrInterfaceMethods<OptimizerAttrInterface,
+    ["optimizerOf", "getSlotCodes"]>]> {
+  let summary = "AdamW with moments of 8 bits (Dettmers et al. 2022), as bitsandbytes has it";
+  let description = [{
+    The step is that of AdamW (#graph.adam with `decoupled`). Between steps the moments are 8-bit codes in blocks of 256
+    cells: a moment is the value of its code times the scale of its block, the largest magnitude there. A tensor of less
+    than `min_size` cells has f32 moments, those of #graph.adam. Slots: m, with signed codes, and v, with unsigned ones.
+  }];
+  let parameters = (ins Graph_Real<>:$lr, Graph_Real<>:$beta1, Graph_Real<>:$beta2, Graph_Real<>:$eps,
+                        Graph_Real<>:$weight_decay, "int64_t":$min_size);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Graph_SgdAttr : Graph_OptimizerAttr<"Sgd", "sgd"> {
   let summary = "stochastic gradient descent with momentum, as PyTorch defines it";
   let description = [{

@@ -43,6 +43,9 @@ def OptimizerAttrInterface : AttrInterface<"OptimizerAttrInterface"> {
                       them it may have slots, which are as large as the tensor.}],
                     "::llvm::SmallVector<::dtcc::graph::TensorFactor>", "getFactors",
                     (ins "::llvm::ArrayRef<int64_t>":$savedShape), "", "return {};">,
+    InterfaceMethod<[{The codes in which a slot holds its values, a dtcc_codes. All slots of an optimizer have codes, or none
+                      (runtime/abi/BlockCodes.h).}],
+                    "int64_t", "getSlotCodes", (ins "int64_t":$slot), "", "return 0;">,
     InterfaceMethod<"Attributes of the library op that makes whole directions of those of a bucket, or of apply_direction.",
                     "::llvm::SmallVector<::mlir::Attribute>", "getTensorParameters", (ins "::mlir::Builder":$builder),
                     "", "return {};">,

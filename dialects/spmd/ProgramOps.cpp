@@ -7,6 +7,7 @@
 //
 #include "dialects/spmd/Spmd.h"
 #include "mlir/IR/Builders.h"
+#include "runtime/abi/BlockCodes.h"
 
 #define GET_OP_CLASSES
 #include "dialects/spmd/SpmdOps.cpp.inc"
@@ -32,6 +33,11 @@ LogicalResult BucketOp::verify() {
   return success();
 }
 
+/// Elements that a bucket has for so many cells of its parameters: bytes, if it is a slot of 8-bit codes.
+static int64_t lengthFor(BucketOp bucket, int64_t cells) {
+  return bucket.getRole() == BucketRole::Slot && bucket.getElementType().isInteger(8) ? codedBytes(cells) : cells;
+}
+
 LogicalResult BucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!getOf())
     return success();
@@ -39,8 +45,9 @@ LogicalResult BucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!parameters || parameters.getRole() != BucketRole::Parameter)
     return emitOpError("must be of a parameter bucket, got: ") << getOfAttr();
   // Factors are a number for each row and column.
-  if (getRole() != BucketRole::Factors && parameters.getLength() != getLength())
-    return emitOpError("length must be that of its parameters, ") << parameters.getLength() << ", got: " << getLength();
+  if (int64_t wanted = lengthFor(*this, parameters.getLength());
+      getRole() != BucketRole::Factors && wanted != static_cast<int64_t>(getLength()))
+    return emitOpError("length must be that of its parameters, ") << wanted << ", got: " << getLength();
   return success();
 }
 
@@ -163,9 +170,9 @@ static FailureOr<int64_t> verifyShard(Operation *op, SymbolTableCollection &symb
     if (failed(stored))
       return failure();
     auto bucket = symbols.lookupNearestSymbolFrom<BucketOp>(op->getParentOfType<ProgramOp>(), slot);
-    if (bucket.getRole() == BucketRole::Slot && *stored != share)
+    if (int64_t wanted = lengthFor(bucket, share); bucket.getRole() == BucketRole::Slot && *stored != wanted)
       return op->emitOpError("slots must hold the share of ")
-             << share << " elements, got " << *stored << " in " << slot;
+             << wanted << " elements, got " << *stored << " in " << slot;
   }
   return share;
 }

@@ -11,6 +11,7 @@
 #include "dialects/graph/StateUpdate.h"
 #include "planner/step/HeldStages.h"
 #include "planner/transformer/Memory.h"
+#include "runtime/abi/BlockCodes.h"
 #include "runtime/abi/GpuMemory.h"
 
 using namespace mlir;
@@ -62,6 +63,12 @@ static size_t mostBlocksFor(func::FuncOp step, const GraphRequest &request) {
   return 8 * request.fewestBlocks;
 }
 
+/// How many f32 values the slots of a parameter take for each of its cells.
+static double slotValues(graph::OptimizerAttrInterface optimizer) {
+  double ofSlot = optimizer.getSlotCodes(0) != 0 ? codedBytes(codeBlock) / (4.0 * codeBlock) : 1;
+  return ofSlot * double(optimizer.getSlotNames().size());
+}
+
 GraphFacts::GraphFacts(func::FuncOp step, const cost::Machine &kind, int64_t ranks, bool isMixed,
                        const GraphRequest &request)
     : step(step), request(request),
@@ -75,18 +82,22 @@ GraphFacts::GraphFacts(func::FuncOp step, const cost::Machine &kind, int64_t ran
       break;
     }
   step.walk([&](graph::UpdateOp update) {
-    // The most that a state has: an optimizer may leave some states to another one.
+    // The mean over all cells: an optimizer may leave some states to another one.
     auto optimizer = cast<graph::OptimizerAttrInterface>(update.getOptimizer());
     SymbolTableCollection symbols;
-    slots = 0;
+    double cells = 0, values = 0;
     for (auto name : update.getStates().getAsRange<FlatSymbolRefAttr>())
-      if (auto state = symbols.lookupNearestSymbolFrom<graph::StateOp>(update, name))
-        slots = std::max<int64_t>(slots, graph::updateOf(state, optimizer).optimizer.getSlotNames().size());
+      if (auto state = symbols.lookupNearestSymbolFrom<graph::StateOp>(update, name)) {
+        auto own = double(llvm::product_of(state.getSavedShape()));
+        values += own * slotValues(graph::updateOf(state, optimizer).optimizer);
+        cells += own;
+      }
+    slots = cells > 0 ? values / cells : 0;
     slots += update.getAverage().convertToDouble() > 0;
   });
   step.walk([&](graph::BatchNormOp) { statistics = true; });
   // A host is given the slots, and the masters if readers see something narrower, all in f32.
-  software.sharedBytes = 4 * double((isNarrow(step) ? 1 : 0) + slots);
+  software.sharedBytes = 4 * ((isNarrow(step) ? 1 : 0) + slots);
   begins = request.given ? blocksOfCuts(input.blocks, request.given->cuts)
                          : blocksOfStages(input.blocks, request.nodeStages);
   if (request.given)

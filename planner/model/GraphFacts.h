@@ -97,8 +97,10 @@ struct GraphFacts {
   bool isMixed = false;
   /// The habits of this compiler's programs, as the cost model describes software.
   cost::Software software;
-  /// The first dimension of the inputs; tensors that the optimizer keeps for a parameter.
-  int64_t examples = 1, slots = 0;
+  /// The first dimension of the inputs.
+  int64_t examples = 1;
+  /// Values of f32 that the optimizer keeps for a cell of a parameter; state of 8 bits counts for its bytes.
+  double slots = 0;
   /// Whether the step has batch norms, whose statistics are communicated over all data-parallel ranks.
   bool statistics = false;
   /// The first block of each stage that annotations fix; empty if there are none.

@@ -43,13 +43,13 @@ constexpr int64_t kLastStage = 3;
 const StateRow &stateRow(int64_t stage);
 
 /// Bytes that a rank stores for `bytes` of parameters whose optimizer keeps `slots` values
-/// each, all of one type, under a stage over `ranks` ranks; units in flight not counted.
+/// each, counted in that type, under a stage over `ranks` ranks; units in flight not counted.
 /// `copy`: bytes of these parameters in a narrower compute type, 0 if they have none; it counts as
 /// parameters. (ZeRO paper, section 3, with 4 + 4 + 4 * slots bytes in f32 and 2 of copies.)
 struct StateBytes {
   double parameters = 0, gradients = 0, slots = 0;
 };
-StateBytes stateBytes(int64_t stage, double bytes, int64_t slots, int64_t ranks, double copy = 0);
+StateBytes stateBytes(int64_t stage, double bytes, double slots, int64_t ranks, double copy = 0);
 
 } // namespace dtcc::plan
 

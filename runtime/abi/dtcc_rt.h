@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 14u
+#define DTCC_ABI_VERSION 15u
 
 /// Stands for no string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
@@ -328,6 +328,14 @@ typedef enum dtcc_init {
   DTCC_INIT_FILE = 4,     /* tensor `name` of the weights */
 } dtcc_init;
 
+/// The values of a state: elements of its type, or 8-bit codes of f32 values in blocks, as BlockCodes.h says. A state
+/// of codes has the type i8 and no view.
+typedef enum dtcc_codes {
+  DTCC_CODES_NONE = 0,
+  DTCC_CODES_SIGNED = 1,
+  DTCC_CODES_UNSIGNED = 2, /* of values of at least 0 */
+} dtcc_codes;
+
 /// One tensor of state. `view` is this rank's block (contiguous or not), whose
 /// whole is described by `dims`; the saved tensor has the same row-major bytes
 /// under `saved_sizes`. With `flat` axes the rank holds only a share of the
@@ -342,7 +350,9 @@ typedef struct dtcc_state {
   uint32_t parameter; /* slots, compute copies: the state they belong to; else DTCC_NONE */
   uint32_t trainable;
   uint32_t saved_rank;
-  uint32_t init; /* dtcc_init */
+  uint32_t init;  /* dtcc_init */
+  uint32_t codes; /* dtcc_codes */
+  uint32_t reserved;
   double init_a;
   double init_b;
   int64_t bucket_offset; /* elements from the start of the bucket */
@@ -352,7 +362,8 @@ typedef struct dtcc_state {
 
 /// One-dimensional storage of the states of one layout. `view` is the whole
 /// local bucket or, with `flat` axes, this rank's contiguous slice of it:
-/// elements [index * length / n, (index + 1) * length / n).
+/// elements [index * length / n, (index + 1) * length / n). A bucket of codes has their scales behind them
+/// (BlockCodes.h).
 typedef struct dtcc_bucket {
   uint32_t name; /* string */
   uint32_t view;

@@ -13,6 +13,7 @@
 #include "runtime/core/Cores.h"
 #include "runtime/core/Elements.h"
 #include "runtime/core/Error.h"
+#include "runtime/image/StateValues.h"
 
 #include <algorithm>
 #include <atomic>
@@ -164,14 +165,16 @@ void CheckpointReader::load(const Rank &rank) const {
     StateLayout wanted = layoutOf(image, state);
     // Parameters that are computed in halves are saved in f32, but for frozen ones: a program of another precision
     // rounds or widens them.
-    bool same = (saved.dtype == state.dtype || (isFloatType(saved.dtype) && isFloatType(state.dtype))) &&
+    const uint32_t type = valueTypeOf(state);
+    bool same = (saved.dtype == type || (isFloatType(saved.dtype) && isFloatType(type))) &&
                 saved.layout.dims.size() == wanted.dims.size();
     for (size_t d = 0; same && d < wanted.dims.size(); ++d)
       same = saved.layout.dims[d].size == wanted.dims[d].size;
     if (!same)
       fail("checkpoint ", path, ": tensor '", name, "' has another shape or type than in this program");
     int64_t needed = 0, copied = 0;
-    StateRuns held(rank, state);
+    StateValues values(rank, state);
+    StateRuns held = values.runs();
     for (StateRun run; held.next(run);)
       needed += run.length;
     for (int64_t r = 0; r < mesh.ranks(); ++r) {
@@ -187,10 +190,11 @@ void CheckpointReader::load(const Rank &rank) const {
       if (!entry || entry->bytes != static_cast<uint64_t>(cells * dtcc_dtype_size(saved.dtype)))
         fail(file.path(), ": tensor '", name, "' must hold ", cells, " elements, got: ", entry ? entry->elements() : 0);
       copyCommon(HeldRuns(mesh, saved.layout, coordinates.data(), nullptr), file.data(*entry), fileTypeOf(saved.dtype),
-                 StateRuns(rank, state), state.dtype, copied);
+                 values.runs(), type, copied);
     }
     if (copied != needed)
       fail("checkpoint ", path, ": tensor '", name, "' holds ", copied, " of the ", needed, " elements needed");
+    values.store();
   }
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/core/ContentHash.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/ThreadTeam.h"
+#include "runtime/image/StateValues.h"
 
 #include <cstring>
 #include <filesystem>
@@ -67,7 +68,7 @@ CheckpointWriter::CheckpointWriter(const std::string &directory, const RunIdenti
       cells += run.length;
     std::string name(image.string(state.name));
     tensors.push_back({&state, cells});
-    layout.add(name, state.dtype, {cells});
+    layout.add(name, valueTypeOf(state), {cells});
     layout.setMetadata(checksumKey(name), hashText(0)); // its length counts
   }
   layout.finish();
@@ -88,9 +89,11 @@ void CheckpointWriter::copyCells(std::byte *to) const {
   constexpr int64_t grain = 1 << 20;
   for (size_t i = 0; i < tensors.size(); ++i) {
     std::byte *place = to + layout.offset(i);
-    StateRuns runs(rank, *tensors[i].state);
+    StateValues values(rank, *tensors[i].state);
+    values.read();
+    StateRuns runs = values.runs();
     for (StateRun run; runs.next(run);) {
-      int64_t bytes = run.length * dtcc_dtype_size(tensors[i].state->dtype);
+      int64_t bytes = run.length * dtcc_dtype_size(valueTypeOf(*tensors[i].state));
       rank.team.parallelFor(bytes, grain, [&](int64_t begin, int64_t end) {
         std::memcpy(place + begin, run.address + begin, static_cast<size_t>(end - begin));
       });
@@ -107,12 +110,12 @@ FileSummary CheckpointWriter::writeFile(const std::string &path, int64_t step) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const dtcc_state &state = *tensors[i].state;
     std::byte *to = target.data() + layout.offset(i);
-    auto bytes = static_cast<size_t>(tensors[i].cells * dtcc_dtype_size(state.dtype));
+    auto bytes = static_cast<size_t>(tensors[i].cells * dtcc_dtype_size(valueTypeOf(state)));
     if (copy)
       std::memcpy(to, copy->data() + layout.offset(i), bytes);
     std::string name(rank.image.string(state.name));
     // Buffers may hold infinities on purpose, such as masks.
-    if ((state.trainable || state.role == DTCC_STATE_SLOT) && !areFinite(state.dtype, to, tensors[i].cells))
+    if ((state.trainable || state.role == DTCC_STATE_SLOT) && !areFinite(valueTypeOf(state), to, tensors[i].cells))
       failWith(Status::Nonfinite, "tensor '", name, "' holds values that are not finite behind step ", step,
                ": no checkpoint of it is written, and those before stay");
     layout.setMetadata(checksumKey(name), hashText(contentHash({to, bytes})));

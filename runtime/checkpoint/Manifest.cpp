@@ -12,6 +12,7 @@
 #include "runtime/core/Elements.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/MappedFile.h"
+#include "runtime/image/StateValues.h"
 
 #include <algorithm>
 #include <charconv>
@@ -199,7 +200,7 @@ std::string manifestText(const Image &image, const RunPosition &position, const 
     if (image.isCopy(state))
       continue;
     Json row;
-    row["dtype"] = dtypeName(state.dtype);
+    row["dtype"] = dtypeName(valueTypeOf(state));
     row["dims"] = Json::array();
     for (uint32_t d = 0; d < state.rank; ++d)
       row["dims"].push_back(

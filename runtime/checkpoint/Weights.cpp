@@ -9,6 +9,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/ThreadTeam.h"
+#include "runtime/image/StateValues.h"
 
 #include <algorithm>
 #include <atomic>
@@ -46,24 +47,27 @@ void loadWholeTensor(const SafetensorsFile &file, const std::string &name, const
     fail(file.path(), ": tensor '", name, "' must have the shape ", shapeText(saved),
          ", got: ", shapeText(entry->shape));
   FileType type = file.type(name, *entry);
+  const uint32_t valueType = valueTypeOf(state);
   const std::byte *data = file.data(*entry);
-  int64_t width = fileTypeSize(type), wide = dtcc_dtype_size(state.dtype);
+  int64_t width = fileTypeSize(type), wide = dtcc_dtype_size(valueType);
   auto most = static_cast<int64_t>(releasedBytes) / width;
   uint64_t released = entry->offset;
-  StateRuns runs(rank, state);
+  StateValues values(rank, state);
+  StateRuns runs = values.runs();
   for (StateRun run; runs.next(run);)
     for (int64_t done = 0; done < run.length; done += most) {
       int64_t count = std::min(most, run.length - done), first = run.whole + done;
-      int64_t bad = convertOnTeam(rank.team, type, data + first * width, state.dtype, run.address + done * wide, count);
+      int64_t bad = convertOnTeam(rank.team, type, data + first * width, valueType, run.address + done * wide, count);
       if (bad >= 0)
         fail(file.path(), ": tensor '", name, "': element ", first + bad, " of type ", fileTypeName(type),
-             " does not fit ", dtypeName(state.dtype), ", got: ", elementAsDouble(type, data, first + bad));
+             " does not fit ", dtypeName(valueType), ", got: ", elementAsDouble(type, data, first + bad));
       uint64_t read = entry->offset + static_cast<uint64_t>((first + count) * width);
       if (read - released >= releasedBytes) {
         file.release(released, read);
         released = read;
       }
     }
+  values.store();
   file.release(released, entry->offset + entry->bytes);
 }
 

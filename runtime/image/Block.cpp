@@ -142,11 +142,15 @@ StateRuns::StateRuns(const Rank &rank, const dtcc_state &state)
   base = static_cast<std::byte *>(rank.address(view, 0));
 }
 
+StateRuns::StateRuns(const Rank &rank, const dtcc_state &state, std::byte *memory, int64_t origin, int64_t width)
+    : runs(rank.image.mesh(), layoutOf(rank.image, state), rank.coordinates.data(), stridesOf(rank, state)),
+      base(memory), origin(origin), width(width) {}
+
 bool StateRuns::next(StateRun &result) {
   Run run;
   if (!runs.next(run))
     return false;
-  result = {run.whole, base + run.local * width, run.length};
+  result = {run.whole, base + (run.local - origin) * width, run.length};
   return true;
 }
 

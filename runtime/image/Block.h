@@ -110,11 +110,15 @@ struct StateRun {
 class StateRuns {
 public:
   StateRuns(const Rank &rank, const dtcc_state &state);
+  /// Runs whose elements, of `width` bytes, lie at `memory`, which begins with the element `origin` of the bucket's
+  /// share.
+  StateRuns(const Rank &rank, const dtcc_state &state, std::byte *memory, int64_t origin, int64_t width);
   bool next(StateRun &run);
 
 private:
   HeldRuns runs;
   std::byte *base;
+  int64_t origin = 0; /* the element that lies at `base` */
   int64_t width;
 };
 

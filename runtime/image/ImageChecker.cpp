@@ -7,6 +7,7 @@
 
 #include "runtime/image/ImageChecker.h"
 
+#include "runtime/abi/BlockCodes.h"
 #include "runtime/abi/Checksum.h"
 #include "runtime/abi/Collectives.h"
 #include "runtime/abi/GpuWorkspace.h"
@@ -283,6 +284,11 @@ void checkState(const Image &image, size_t i) {
   check.string(state.name, "name must be a string");
   check.require(state.role <= DTCC_STATE_COMPUTE, "role must be known", state.role);
   check.require(state.init <= DTCC_INIT_FILE, "initial value must be known", state.init);
+  check.require(state.codes <= DTCC_CODES_UNSIGNED, "codes must be known", state.codes);
+  check.require((state.codes != DTCC_CODES_NONE) == (state.role == DTCC_STATE_SLOT && state.dtype == DTCC_I8),
+                "slots of type i8 have codes, and nothing else has", state.codes);
+  check.require(state.codes == DTCC_CODES_NONE || (state.view == DTCC_NONE && state.bucket_offset % codeBlock == 0),
+                "codes must lie in blocks of their bucket alone", state.bucket_offset);
   check.require(state.dtype <= DTCC_BOOL, "element type must be known", state.dtype);
   check.dims(state.dims, state.rank, /*timeAllowed=*/false);
   check.require(state.saved_rank <= DTCC_MAX_RANK, "saved rank must be at most 16", state.saved_rank);
@@ -328,7 +334,10 @@ void checkBucket(const Image &image, size_t i) {
   if (bucket.view == DTCC_NONE)
     return;
   const dtcc_view &view = image.views()[bucket.view];
-  check.require(isContiguous(view) && elementCount(view) == bucket.length / image.mesh().extent(bucket.flat),
+  const int64_t share = bucket.length / image.mesh().extent(bucket.flat);
+  const bool isCoded = bucket.role == DTCC_STATE_SLOT && view.dtype == DTCC_I8;
+  check.require(!isCoded || share % codeBlock == 0, "shares of codes must be whole blocks", share);
+  check.require(isContiguous(view) && elementCount(view) == (isCoded ? codedBytes(share) : share),
                 "the view must be the rank's dense share", elementCount(view));
 }
 

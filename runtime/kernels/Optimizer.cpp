@@ -17,11 +17,11 @@ namespace {
 constexpr int64_t grain = 16384;
 
 /// Calls fn(range, begin, end) for every overlap of the ranges with each thread's
-/// part of the elements.
-template <typename Fn> void forEachOverlap(ThreadTeam &team, std::span<const UpdateRange> ranges, Fn fn) {
+/// part of the elements. Parts begin at multiples of `line`, which divides `grain`.
+template <int64_t line = 16, typename Fn>
+void forEachOverlap(ThreadTeam &team, std::span<const UpdateRange> ranges, Fn fn) {
   if (ranges.empty())
     return;
-  constexpr int64_t line = 16;
   int64_t lines = (ranges.back().end + line - 1) / line;
   team.parallelFor(lines, grain / line, [&](int64_t begin, int64_t end) {
     begin *= line, end *= line;
@@ -94,9 +94,10 @@ void adjustLossScale(LossScale &state, bool finite, double growth, double backof
   state.streak = 0;
 }
 
-void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
-                const AdamOptions &options, float scale, double lr, int64_t step, const float *grad, float *p, float *m,
-                float *v, HalfCopy copy) {
+/// Calls update(coefficients, begin, end) for the cells of a step of Adam, on all threads.
+template <int64_t line = 16, typename Fn>
+static void forEachAdamStep(ThreadTeam &team, std::span<const UpdateRange> ranges, const AdamOptions &options,
+                            float scale, double lr, int64_t step, Fn update) {
   if (std::isnan(scale))
     return;
   double correction1 = 1, correction2 = 1;
@@ -106,7 +107,7 @@ void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const 
     correction2 = 1 - std::pow(options.beta2, count);
   }
   double root = std::sqrt(correction2);
-  forEachOverlap(team, ranges, [&](const UpdateRange &range, int64_t begin, int64_t end) {
+  forEachOverlap<line>(team, ranges, [&](const UpdateRange &range, int64_t begin, int64_t end) {
     double rate = lr * range.lrScale, kept = 1 - rate * range.decay;
     // A factor of the updated parameter multiplies both the parameter and its step.
     double behind = (1 - options.postDecay) * (options.decay == AdamDecay::Behind ? kept : 1);
@@ -120,9 +121,37 @@ void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const 
     s.stepSize = static_cast<float>(rate / correction1 * behind);
     s.rootCorrection = static_cast<float>(root);
     s.eps = static_cast<float>(options.correction == AdamCorrection::BehindEps ? options.eps / root : options.eps);
+    update(s, begin, end);
+  });
+}
+
+void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
+                const AdamOptions &options, float scale, double lr, int64_t step, const float *grad, float *p, float *m,
+                float *v, HalfCopy copy) {
+  forEachAdamStep(team, ranges, options, scale, lr, step, [&](const AdamStep &s, int64_t begin, int64_t end) {
     updateAndCopy(kernels, copy, p, begin, end,
                   [&](int64_t at, int64_t stop) { kernels.adam(s, stop - at, grad + at, p + at, m + at, v + at); });
   });
+}
+
+void codedAdamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
+                     const AdamOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
+                     const CodedShare &m, const CodedShare &v, HalfCopy copy) {
+  auto update = [&](const AdamStep &s, int64_t begin, int64_t end) {
+    float mean[codeBlock], variance[codeBlock];
+    for (int64_t at = begin; at < end; at += codeBlock) {
+      const int64_t count = std::min(codeBlock, end - at);
+      m.decode(at, count, mean);
+      v.decode(at, count, variance);
+      kernels.adam(s, count, grad + at, p + at, mean, variance);
+      m.encode(at, count, mean);
+      v.encode(at, count, variance);
+    }
+  };
+  forEachAdamStep<codeBlock>(
+      team, ranges, options, scale, lr, step, [&](const AdamStep &s, int64_t begin, int64_t end) {
+        updateAndCopy(kernels, copy, p, begin, end, [&](int64_t at, int64_t stop) { update(s, at, stop); });
+      });
 }
 
 void sgdUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,

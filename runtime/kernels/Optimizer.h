@@ -8,6 +8,7 @@
 #ifndef DTCC_RUNTIME_KERNELS_OPTIMIZER_H
 #define DTCC_RUNTIME_KERNELS_OPTIMIZER_H
 
+#include "runtime/core/DynamicCodes.h"
 #include "runtime/core/ThreadTeam.h"
 #include "runtime/kernels/vector/VectorKernels.h"
 
@@ -85,6 +86,12 @@ struct AdamOptions {
 void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
                 const AdamOptions &options, float scale, double lr, int64_t step, const float *grad, float *p, float *m,
                 float *v, HalfCopy copy = {});
+
+/// Such a step with moments that are 8-bit codes. Ranges begin at blocks of codes, as their tensors do. A step codes
+/// all cells of the ranges again.
+void codedAdamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
+                     const AdamOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
+                     const CodedShare &m, const CodedShare &v, HalfCopy copy = {});
 
 struct SgdOptions {
   double momentum = 0, dampening = 0;

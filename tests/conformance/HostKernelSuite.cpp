@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The cases of KernelSuite.cpp for rows of LibraryOps.def that GPUs refuse: updates
-// of whole tensors and averages of weights.
+// of whole tensors, of state of 8 bits and averages of weights.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
 
 using namespace dtcc::rt;
 using namespace dtcc::rt::test;
@@ -117,6 +119,120 @@ TEST(HostKernelSuite, ApplyDirectionStepsByTheRootMeanSquare) {
   c.attribute(0.5);
   c.run();
   expectNear(c.content(p), {3 * 0.95f - 3 * 0.1f / 8 * 4});
+}
+
+/// Moments of a tensor as Dettmers et al. 2022 keep them: a code and a scale for each block of 256 cells.
+struct BlockMoments {
+  BlockMoments(bool isSigned, size_t cells) : codes(cells), scales((cells + 255) / 256) {
+    double power = 1e-6;
+    for (int decade = 0, parts = isSigned ? 1 : 2; decade < 7; ++decade, parts *= 2, power *= 10)
+      for (int part = 0; part < parts; ++part)
+        for (double sign : {1.0, -1.0})
+          if (sign > 0 || isSigned)
+            map.push_back(sign * power * ((0.1 + 0.9 * part / parts) + (0.1 + 0.9 * (part + 1) / parts)) / 2);
+    map.insert(map.end(), {0, 1});
+    std::sort(map.begin(), map.end());
+  }
+  double value(size_t i) const { return map[codes[i]] * scales[i / 256]; }
+  void store(const std::vector<double> &values) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      double &scale = scales[i / 256];
+      if (i % 256 == 0) {
+        scale = 0;
+        for (size_t k = i; k < std::min(i + 256, values.size()); ++k)
+          scale = std::max(scale, std::abs(values[k]));
+      }
+      const double number = scale > 0 ? values[i] / scale : 0;
+      codes[i] = static_cast<uint8_t>(
+          std::min_element(map.begin(), map.end(),
+                           [&](double a, double b) { return std::abs(a - number) < std::abs(b - number); }) -
+          map.begin());
+    }
+  }
+  std::vector<uint8_t> codes;
+  std::vector<double> scales, map;
+};
+
+TEST(HostKernelSuite, MomentsOfEightBitsAreCodesOfBlocks) {
+  // Two tensors, each of whole and partial blocks; rank 1 of 2 has all of the second and the end of the first.
+  constexpr int64_t share = 1536;
+  struct Part {
+    int64_t begin, end; // in the share
+    double decay, lrScale;
+  };
+  const std::vector<Part> parts{{0, 300, 0, 1}, {512, 1333, 0.1, 0.5}};
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  Floats p(share);
+  for (float &each : p)
+    each = normal(random);
+  std::vector<uint8_t> m(share + share / 64), v(m.size());
+  std::vector<double> want(p.begin(), p.end());
+  std::vector<BlockMoments> first, second;
+  for (const Part &part : parts) {
+    first.emplace_back(true, static_cast<size_t>(part.end - part.begin));
+    second.emplace_back(false, static_cast<size_t>(part.end - part.begin));
+  }
+  for (int64_t step = 1; step <= 4; ++step) {
+    // The third step is left out.
+    const float scale = step == 3 ? std::numeric_limits<float>::quiet_NaN() : 0.5f;
+    Floats grad(share);
+    for (float &each : grad)
+      each = normal(random) * std::exp(2 * normal(random));
+    std::fill(grad.begin() + 512, grad.begin() + 800, 0.0f); // a block without a gradient
+    OneCommand c(DTCC_LIB_ADAMW8BIT, 2);
+    c.floats({share}, grad);
+    c.floats({}, {scale});
+    c.floats({}, {0.01f});
+    c.longs({}, {step});
+    const size_t at = c.floats({share}, p);
+    const size_t mean = c.operand(DTCC_I8, {static_cast<int64_t>(m.size())}, m);
+    const size_t variance = c.operand(DTCC_I8, {static_cast<int64_t>(v.size())}, v);
+    const size_t copy = c.operand(DTCC_BF16, {share}, std::vector<uint16_t>(share));
+    c.bucket(2 * share);
+    c.segment(0, share - 256, 256 + parts[0].end, parts[0].decay, parts[0].lrScale);
+    c.segment(0, share + parts[1].begin, parts[1].end - parts[1].begin, parts[1].decay, parts[1].lrScale);
+    c.attribute(int64_t{0});
+    c.attribute(int64_t{0});
+    for (double value : {0.9, 0.99, 1e-2})
+      c.attribute(value);
+    c.run(1, 0, 3);
+    p = c.content(at), m = c.content<uint8_t>(mean), v = c.content<uint8_t>(variance);
+    for (size_t k = 0; k < parts.size() && step != 3; ++k) {
+      const auto cells = static_cast<size_t>(parts[k].end - parts[k].begin);
+      std::vector<double> means(cells), variances(cells);
+      for (size_t i = 0; i < cells; ++i) {
+        const size_t cell = static_cast<size_t>(parts[k].begin) + i;
+        const double g = 0.5 * static_cast<double>(grad[cell]), rate = 0.01 * parts[k].lrScale;
+        means[i] = 0.9 * first[k].value(i) + 0.1 * g;
+        variances[i] = 0.99 * second[k].value(i) + 0.01 * g * g;
+        const auto count = static_cast<double>(step);
+        want[cell] = want[cell] * (1 - rate * parts[k].decay) -
+                     rate * means[i] / (1 - std::pow(0.9, count)) /
+                         (std::sqrt(variances[i] / (1 - std::pow(0.99, count))) + 1e-2);
+      }
+      first[k].store(means);
+      second[k].store(variances);
+    }
+    expectNear(p, Floats(want.begin(), want.end()), 2e-6f);
+    // Roundings of f32 may choose the other one of two codes that are as near.
+    int others = 0;
+    auto compare = [&](const std::vector<uint8_t> &found, BlockMoments &moments, int64_t begin) {
+      for (size_t i = 0; i < moments.codes.size(); ++i) {
+        const uint8_t code = found[static_cast<size_t>(begin) + i];
+        ASSERT_NEAR(code, moments.codes[i], 1) << "step " << step << " cell " << i;
+        others += code != moments.codes[i];
+        moments.codes[i] = code;
+      }
+    };
+    for (size_t k = 0; k < parts.size(); ++k) {
+      compare(m, first[k], parts[k].begin);
+      compare(v, second[k], parts[k].begin);
+    }
+    EXPECT_LE(others, 2);
+    const std::vector<uint16_t> halves = c.content<uint16_t>(copy);
+    EXPECT_EQ(std::count(halves.begin(), halves.end(), 0), step == 3 ? share : share - 300 - 821);
+  }
 }
 
 TEST(HostKernelSuite, AveragesBeginWithTheParameters) {

@@ -104,7 +104,7 @@ MUTATIONS = [
              "if (!contains(bucket.key.flat, axis))\n      rest", "if (false)\n      rest", RANDOM),
     Mutation("zero: a stage's gradients whole", "planner/parallelism/StateTable.cpp", '{2, "SHARD_GRAD_OP", false, true,',
              '{2, "SHARD_GRAD_OP", false, false,', Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/e2e --filter zero-stages")),
-    Mutation("zero: shares of an odd length", "passes/spmd/partition/Buckets.cpp", "kBucketAlignment * mesh.product(bucket.key.flat)",
+    Mutation("zero: shares of an odd length", "passes/spmd/partition/Buckets.cpp", "alignmentOf(bucket.key) * mesh.product(bucket.key.flat)",
              "kBucketAlignment", RANDOM),
     Mutation("zero: gathered parameters are not gathered", "passes/spmd/partition/UpdatePhase.cpp",
              "if (!bucket.key.flat.empty() && !stateRow(bucket.key.stage).compute)", "if (false)", RANDOM),

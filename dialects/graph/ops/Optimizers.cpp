@@ -8,12 +8,14 @@
 // AdamW: Loshchilov and Hutter 2019; Adam, SGD, Adagrad: as PyTorch has them; variants
 // of Adam as ONNX and ONNX Runtime do. Lion: Chen et al. 2023, "Symbolic discovery of
 // optimization algorithms", algorithm 2. Muon: Jordan et al. 2024, as PyTorch has it. LAMB:
-// You et al. 2020, algorithm 2. Adafactor: Shazeer and Stern 2018, as PyTorch has it.
+// You et al. 2020, algorithm 2. Adafactor: Shazeer and Stern 2018, as PyTorch has it. AdamW
+// with moments of 8 bits: Dettmers et al. 2022, "8-bit Optimizers via Block-wise Quantization".
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/StateUpdate.h"
 #include "mlir/IR/Builders.h"
+#include "runtime/abi/dtcc_rt.h"
 #include <cmath>
 
 using namespace mlir;
@@ -55,6 +57,29 @@ void AdamAttr::updateCell(double g, double rate, double decay, int64_t step, dou
   double root = std::sqrt(count < 1 ? 1 : 1 - std::pow(getBeta2(), count));
   double denominator = getRawEps() ? (std::sqrt(v) + getEps()) / root : std::sqrt(v) / root + getEps();
   p = rounded((p - rate * (m / meanBias) / denominator) * kept);
+}
+
+/// The optimizer without its codes.
+static AdamAttr uncoded(AdamW8bitAttr optimizer) {
+  return AdamAttr::get(optimizer.getContext(), optimizer.getLr(), optimizer.getBeta1(), optimizer.getBeta2(),
+                       optimizer.getEps(), optimizer.getWeightDecay(), /*decoupled=*/true);
+}
+Names AdamW8bitAttr::getSlotNames() const { return uncoded(*this).getSlotNames(); }
+double AdamW8bitAttr::getLearningRate() const { return getLr(); }
+double AdamW8bitAttr::getDecay() const { return getWeightDecay(); }
+StringRef AdamW8bitAttr::getLibraryOp() const { return "adamw8bit"; }
+SmallVector<Attribute> AdamW8bitAttr::getLibraryParameters(Builder b) const {
+  return {b.getF64FloatAttr(getBeta1()), b.getF64FloatAttr(getBeta2()), b.getF64FloatAttr(getEps())};
+}
+OptimizerAttrInterface AdamW8bitAttr::optimizerOf(ArrayRef<int64_t> savedShape, bool) const {
+  if (llvm::product_of(savedShape) < getMinSize())
+    return cast<OptimizerAttrInterface>(uncoded(*this));
+  return *this;
+}
+int64_t AdamW8bitAttr::getSlotCodes(int64_t slot) const { return slot == 0 ? DTCC_CODES_SIGNED : DTCC_CODES_UNSIGNED; }
+void AdamW8bitAttr::updateCell(double g, double rate, double decay, int64_t step, double &p, Slots slots,
+                               Rounding rounded) const {
+  uncoded(*this).updateCell(g, rate, decay, step, p, slots, rounded);
 }
 
 Names SgdAttr::getSlotNames() const { return getMomentum() != 0 ? Names{"momentum_buffer"} : Names(); }

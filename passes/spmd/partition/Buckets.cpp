@@ -11,6 +11,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/spmd/partition/StageMap.h"
+#include "runtime/abi/BlockCodes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -25,6 +26,21 @@ static Axes meshOrder(const Mesh &mesh, const Axes &axes) {
       result.push_back(axis.name);
   return result;
 }
+
+/// Whether the optimizer of a bucket holds its slots as 8-bit codes.
+static bool hasCodes(const BucketKey &key) {
+  auto optimizer = dyn_cast_or_null<graph::OptimizerAttrInterface>(key.optimizer);
+  return optimizer && optimizer.getSlotCodes(0) != 0;
+}
+
+/// How many slots the optimizer of a bucket has.
+static int64_t slotsOf(const BucketKey &key) {
+  auto optimizer = dyn_cast_or_null<graph::OptimizerAttrInterface>(key.optimizer);
+  return optimizer ? optimizer.getSlotNames().size() : 0;
+}
+
+/// States start at multiples of this, and shards divide by it: a block of codes belongs to one shard of one tensor.
+static int64_t alignmentOf(const BucketKey &key) { return hasCodes(key) ? codeBlock : kBucketAlignment; }
 
 FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::StringMap<GradientPlace> &gradients,
                                  Attribute optimizer, const StageMap *stages, int64_t stage) {
@@ -85,11 +101,11 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
     }
     at->states.push_back(state);
     result.places[state.getSymName()] = {static_cast<size_t>(at - result.buckets.begin()), at->length, local};
-    at->length = llvm::alignTo(at->length + local.getNumElements(), kBucketAlignment);
+    at->length = llvm::alignTo(at->length + local.getNumElements(), alignmentOf(at->key));
   }
   for (Bucket &bucket : result.buckets)
     bucket.length =
-        llvm::alignTo(std::max<int64_t>(bucket.length, 1), kBucketAlignment * mesh.product(bucket.key.flat));
+        llvm::alignTo(std::max<int64_t>(bucket.length, 1), alignmentOf(bucket.key) * mesh.product(bucket.key.flat));
   return result;
 }
 
@@ -118,9 +134,14 @@ void Buckets::emit(OpBuilder &builder, Location loc, bool averages, int64_t pred
   auto make = [&](BucketRole role, const Twine &name, const Bucket &bucket, FlatSymbolRefAttr of,
                   std::optional<int64_t> slot, const Axes &flat, bool host = false) {
     Type type = role == BucketRole::Compute ? bucket.key.computeType : bucket.key.elementType;
+    int64_t length = bucket.length;
+    if (slot && *slot < slotsOf(bucket.key) && hasCodes(bucket.key)) {
+      type = builder.getI8Type();
+      length = codedBytes(length);
+    }
     auto op = BucketOp::create(builder, loc, BucketRoleAttr::get(builder.getContext(), role),
-                               builder.getStringAttr(name), builder.getI64IntegerAttr(bucket.length),
-                               TypeAttr::get(type), of, slot ? builder.getI64IntegerAttr(*slot) : IntegerAttr(),
+                               builder.getStringAttr(name), builder.getI64IntegerAttr(length), TypeAttr::get(type), of,
+                               slot ? builder.getI64IntegerAttr(*slot) : IntegerAttr(),
                                fromAxes(builder.getContext(), bucket.key.sharded), fromAxes(builder.getContext(), flat),
                                host ? builder.getUnitAttr() : UnitAttr());
     if (!bucket.key.unit.empty())
@@ -152,7 +173,7 @@ void Buckets::emit(OpBuilder &builder, Location loc, bool averages, int64_t pred
                   sharedAxes(row.slots, bucket.key.flat), bucket.key.offloaded);
     };
     auto optimizer = dyn_cast_or_null<graph::OptimizerAttrInterface>(bucket.key.optimizer);
-    int64_t slots = optimizer ? optimizer.getSlotNames().size() : 0;
+    int64_t slots = slotsOf(bucket.key);
     for (int64_t i = 0; i < slots; ++i)
       bucket.slots.push_back(makeSlot(i));
     if (FlatSymbolRefAttr factors = optimizer ? emitFactors(builder, loc, bucket, optimizer) : FlatSymbolRefAttr())

@@ -31,7 +31,7 @@ using plan::stateRow;
 /// `axes` if ranks share a state over them, else none.
 inline Axes sharedAxes(bool shared, const Axes &axes) { return shared ? axes : Axes(); }
 
-/// States start at multiples of this, in elements: 64 bytes of f32.
+/// States start at multiples of this, in elements: 64 bytes of f32. Those with slots of codes start at whole blocks.
 constexpr int64_t kBucketAlignment = 16;
 
 /// Properties that all states of a bucket share.

@@ -207,7 +207,7 @@ static void emitStep(OpBuilder &builder, Location loc, const Bucket &bucket, Val
 
 void nameOptimizer(ProgramOp program, graph::UpdateOp update) {
   if (auto optimizer = dyn_cast<graph::OptimizerAttrInterface>(update.getOptimizer());
-      optimizer && optimizer.getTensorNeed() != graph::TensorNeed::None)
+      optimizer && (optimizer.getTensorNeed() != graph::TensorNeed::None || optimizer.getSlotCodes(0) != 0))
     program->setAttr(graph::kOptimizerAttr, optimizer);
   if (update.getAverage().convertToDouble() > 0)
     program->setAttr(graph::kAverageAttr, update.getAverageAttr());

@@ -111,11 +111,16 @@ private:
 /// An op that updates parameters cell by cell, p and its slots.
 class UpdateOp : public GradientOp {
 protected:
-  UpdateOp(const CheckedOperands &operands, const Rank &rank, size_t required, size_t attributes)
+  UpdateOp(const CheckedOperands &operands, const Rank &rank, size_t required, size_t attributes, bool hasCodes = false)
       : GradientOp(operands, rank, required, attributes), ranges(updateRanges(segments)) {
     const char *names[] = {"p", "slot 0", "slot 1"};
+    if (hasCodes && size % codeBlock != 0)
+      operands.reject("a share of codes must be whole blocks, got elements: ", size);
     for (size_t i = 4; i < required; ++i)
-      operands.dense(i, names[i - 4], size);
+      if (hasCodes && i > 4)
+        operands.expectContiguousRows(operands.tensor(i, names[i - 4], {codedBytes(size)}, DTCC_I8), names[i - 4]);
+      else
+        operands.dense(i, names[i - 4], size);
     copyIndex = required;
     copyType = operands.halfCopy(copyIndex, size);
   }
@@ -148,6 +153,24 @@ public:
   void update(Rank &rank, void *const *buffers) override {
     adamUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2), stepOf(buffers),
                floats(buffers, 0), floats(buffers, 4), floats(buffers, 5), floats(buffers, 6), copyOf(buffers));
+  }
+
+private:
+  AdamOptions options;
+};
+
+class CodedAdamOp final : public UpdateOp {
+public:
+  CodedAdamOp(const CheckedOperands &operands, const Rank &rank) : UpdateOp(operands, rank, 7, 5, /*hasCodes=*/true) {
+    options.beta1 = operands.real(2), options.beta2 = operands.real(3), options.eps = operands.real(4);
+    for (const UpdateRange &range : ranges)
+      if (range.begin % codeBlock != 0)
+        operands.reject("tensors of codes must start at whole blocks, got element: ", range.begin);
+  }
+  void update(Rank &rank, void *const *buffers) override {
+    codedAdamUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2),
+                    stepOf(buffers), floats(buffers, 0), floats(buffers, 4), {DTCC_CODES_SIGNED, buffers[5], size},
+                    {DTCC_CODES_UNSIGNED, buffers[6], size}, copyOf(buffers));
   }
 
 private:
@@ -204,6 +227,7 @@ private:
 DTCC_CPU_OP(SUM_SQUARES, SumSquaresOp)
 DTCC_CPU_OP(GRAD_SCALE, GradScaleOp)
 DTCC_CPU_OP(ADAMW, AdamOp)
+DTCC_CPU_OP(ADAMW8BIT, CodedAdamOp)
 DTCC_CPU_OP(SGD, SgdOp)
 DTCC_CPU_OP(ADAGRAD, AdagradOp)
 DTCC_CPU_OP(LION, LionOp)

@@ -67,6 +67,13 @@ spmd.bucket gradient @g : 16 x f32
 
 // -----
 
+// Codes of 8 bits have four bytes more for each block of 256.
+spmd.bucket parameter @p : 512 x f32
+// expected-error@+1 {{length must be that of its parameters, 520, got: 512}}
+spmd.bucket slot @s : 512 x i8 of @p slot 0
+
+// -----
+
 spmd.bucket parameter @p : 32 x f32
 // expected-error@+1 {{length must be that of its parameters, 32, got: 16}}
 spmd.bucket gradient @g : 16 x f32 of @p
