@@ -41,6 +41,17 @@ def counted_down(self, x):
     return x * torch.arange(x.shape[1], 0, -1.0)[:, None] + torch.arange(x.shape[1], -x.shape[1], -2.0, dtype=torch.int64)[:, None]
 
 
+def greatest_of_windows(self, x):
+    """Adaptive windows of one size, and of the whole, as attention over channels has (CBAM)."""
+    image = x.unsqueeze(1)[..., :6, :]
+    quarters = nn.functional.adaptive_max_pool2d(image, (3, 2)).squeeze(1).repeat(1, 2, 4)
+    return x * quarters + nn.functional.adaptive_max_pool2d(image, 1).squeeze(1)
+
+
+def hypotenuse(self, x):
+    return torch.hypot(x, x.roll(1, -1) + 1)
+
+
 def moved_layer(self, x):
     """A layer that forward gives the type that it has, as Switch Transformers' routers do."""
     self.out = self.out.to(torch.promote_types(self.out.weight.dtype, torch.float32))
@@ -57,7 +68,8 @@ class Model(nn.Module):
         return (self.out(values).squeeze(-1) - wanted).square().mean()
 
 
-FORMS = (complex_rotary, chunk_of_symbol, number_first, uniform_numbers, counted_down, moved_layer)
+FORMS = (complex_rotary, chunk_of_symbol, number_first, uniform_numbers, counted_down, greatest_of_windows, hypotenuse,
+         moved_layer)
 ROWS = against_torch.STEPS * against_torch.BATCH
 
 if __name__ == "__main__":

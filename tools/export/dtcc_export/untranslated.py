@@ -6,6 +6,8 @@
   are written as complex numbers (Llama 4, DeepSeek-V2) need both.
 - chunk of a dimension that a symbol sizes: its split would have a size that is known at run time alone. As slices.
 - uniform_: as a product of rand.
+- adaptive_max_pool2d of sizes that divide the image: as maxima over windows of one size.
+- hypot: as a root of squares.
 - shifts of integers by a number: as products and quotients; ONNX shifts unsigned integers alone.
 - sums whose first operand is a number, torch.add(0.5, x, alpha=2): the operands change places.
 - recurrent layers that start from an expanded parameter: the loop in which the exporter sizes their results wants states
@@ -46,6 +48,18 @@ def uniform(x, low=0.0, high=1.0, generator=None):
     return torch.rand_like(x) * (high - low) + low
 
 
+def adaptive_maxima(x, sizes):
+    """Windows of one size. The places of the maxima are those within the image, as the call's own are."""
+    if not all(isinstance(whole, int) and whole % size == 0 for whole, size in zip(x.shape[-2:], sizes)):
+        return NotImplemented
+    windows = [whole // size for whole, size in zip(x.shape[-2:], sizes)]
+    return torch.ops.aten.max_pool2d_with_indices(x, windows, windows)
+
+
+def hypotenuse(x, y):
+    return torch.sqrt(x * x + y * y)
+
+
 def shifted_up(x, places):
     return x * 2**places
 
@@ -67,6 +81,8 @@ CALLS = {aten.unsqueeze.default: (aten.unsqueeze.default, unsqueeze, any_complex
          aten.mul.Tensor: (aten.mul.Tensor, multiply, any_complex),
          aten.chunk.default: (aten.split.Tensor, split, symbol_sized),
          aten.uniform_.default: (aten.uniform.default, uniform, lambda *_: True),
+         aten.adaptive_max_pool2d.default: (aten.adaptive_max_pool2d.default, adaptive_maxima, lambda *_: True),
+         aten.hypot.default: (aten.hypot.default, hypotenuse, lambda *_: True),
          **{call: (call, written, lambda *_: True)
             for form, written in (("l", shifted_up), ("r", shifted_down))
             for call in (getattr(aten, f"__{form}shift__").Scalar,
