@@ -6,12 +6,17 @@ Its default for experts calls a kernel that ONNX has no operator for; the batche
 weights, from which dtcc recovers the layer. PyTorch cannot decompose some uses of fused attention (T5's); the plain form
 says the same in products and a softmax, which dtcc recovers too. A forward pass may give a layer the type that it has
 already, as the routers of Switch Transformers do; PyTorch exchanges the layer's parameters then, which no trace allows.
+PyTorch traces an LSTM or GRU by its steps one after the other, which holds their number, until its ONNX exporter has run once in
+the process: that exporter's form is a loop, which leaves the number open.
 """
 import contextlib
+import functools
 
 import torch
+from torch.export import _patches
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+aten = torch.ops.aten
 TRACED_EXPERTS = ("batched_mm", "eager")
 
 
@@ -55,6 +60,28 @@ def still_modules():
         yield
     finally:
         torch.nn.Module._apply = apply
+
+
+def from_copies(layer):
+    """A recurrent layer that starts from copies: a loop wants states that lie as its body leaves them, and an expanded
+    parameter does not."""
+    def written(x, starts, *rest):
+        copy = functools.partial(torch.clone, memory_format=torch.contiguous_format)
+        return layer(x, [copy(start) for start in starts] if isinstance(starts, (list, tuple)) else copy(starts), *rest)
+    return written
+
+
+@contextlib.contextmanager
+def open_lengths():
+    """While a module is traced, LSTM and GRU layers are loops over any number of steps."""
+    layers = {aten.lstm.input: _patches.lstm_while_loop_impl, aten.gru.input: _patches.gru_while_loop_impl}
+    with contextlib.ExitStack() as registered:
+        for layer, loop in layers.items():
+            registered.enter_context(_patches._register_rnn_while_loop_decomposition(layer, from_copies(loop)))
+            layer._dispatch_cache.clear()  # else the form that an earlier trace has used stays
+        yield
+    for layer in layers:
+        layer._dispatch_cache.clear()
 
 
 def with_plain_attention(module, trace):

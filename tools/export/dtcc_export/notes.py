@@ -15,6 +15,10 @@ from .losses import ExportError
 from .operators import COTANGENT, PULLED_BACK
 
 
+# PyTorch's own, which `noted` puts another in the place of.
+APPLY = torch.autograd.Function.__dict__["apply"]
+
+
 class Context:
     """What forward and backward of an autograd.Function find as `ctx`."""
 
@@ -44,6 +48,8 @@ def reason(error):
 
 def apply_noted(cls, *args, **kwargs):
     """Instead of autograd.Function.apply: forward, and backward of a gradient that is yet to come."""
+    if cls.__module__.startswith("torch._higher_order_ops."):
+        return APPLY.__get__(None, cls)(*args, **kwargs)  # tracing's own, whose forward must see what traces it
     if cls is torch.utils.checkpoint.CheckpointFunction:
         return args[0](*args[2:])  # the same computation, with less memory
     needs = torch.is_grad_enabled() and any(isinstance(a, torch.Tensor) and a.requires_grad for a in args)
