@@ -9,11 +9,12 @@ import contextlib
 
 import torch
 
-from . import manifest
+from . import forms, manifest
 from .losses import ExportError
 from .operators import STOP
 
 NAMED = 4  # names in a message
+aten = torch.ops.aten
 
 
 def listed(names):
@@ -64,17 +65,45 @@ def step(module, inputs, names):
 
 
 def runnable(program):
-    """The program as a module in which stop_gradient is detach(): no gradient is computed for what it holds back."""
+    """The program as a module in which stop_gradient is detach(): no gradient is computed for what it holds back. Experts
+    that are picked for each row are multiplied one after the other: a copy for each row may be larger than the memory."""
     module = program.module()
-    for node in module.graph.nodes:
+    for node in list(module.graph.nodes):
         if node.target is STOP:
             node.target = detached
+        elif node.target is aten.bmm.default:
+            multiply_by_picked(node)
     module.recompile()
     return module
 
 
 def detached(x):
     return x.detach().clone()
+
+
+def multiply_by_picked(product):
+    """Makes a call of picked_product of a batched product one of whose sides are matrices picked from a parameter."""
+    for side, gathered in enumerate(product.args):
+        if gathered.target is not aten.index.Tensor or gathered.args[0].op != "get_attr" or len(gathered.args[1]) != 1:
+            continue
+        picked = gathered.args[1][0]
+        if picked.meta["val"].dim() != 1 or picked.meta["val"].dtype is torch.bool:
+            continue
+        product.target, product.args = picked_product, (gathered.args[0], picked, product.args[1 - side], side)
+        if not gathered.users:
+            product.graph.erase_node(gathered)
+        return
+
+
+def picked_product(matrices, picked, x, side):
+    """bmm of matrices[picked] and x (`side` 0), or of x and matrices[picked] (`side` 1), of one matrix after the other."""
+    equation = ("ij,njk->nik", "nij,jk->nik")[side]
+    rows, parts = [], []
+    for each in picked.unique():
+        rows.append((picked == each).nonzero().squeeze(1))
+        operands = matrices[each], x[rows[-1]]
+        parts.append(torch.einsum(equation, *operands[::-1 if side else 1]))
+    return torch.cat(parts)[torch.cat(rows).argsort()]
 
 
 def distance(a, b):
@@ -98,7 +127,8 @@ def check_trace(program, wrapper, inputs, followed, tolerance=1e-3):
         return set()
     names = manifest.canonical_names(wrapper)
     before = {n: b.detach().clone() for n, b in wrapper.named_buffers()}
-    loss, gradients, buffers = step(wrapper, inputs, names)
+    with forms.experts(wrapper, "eager"):
+        loss, gradients, buffers = step(wrapper, inputs, names)
     lost = [n.removeprefix("model.") for n, b in buffers.items()
             if n not in followed and n in before and not torch.equal(b, before[n])]
     if lost:

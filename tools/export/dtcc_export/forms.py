@@ -35,13 +35,18 @@ def chosen(module, setter, field, form):
 
 
 @contextlib.contextmanager
-def traced_experts(module):
-    """The module, and each model of transformers inside it, with its experts in a form that ONNX can say."""
+def experts(module, form, kept=()):
+    """The module, and each model of transformers inside it, with its experts in `form`, or in one that is `kept`."""
     with contextlib.ExitStack() as forms:
         for part in module.modules():
-            if getattr(getattr(part, "config", None), "_experts_implementation", None) not in TRACED_EXPERTS:
-                forms.enter_context(chosen(part, "set_experts_implementation", "_experts_implementation", "batched_mm"))
+            if getattr(getattr(part, "config", None), "_experts_implementation", None) not in kept:
+                forms.enter_context(chosen(part, "set_experts_implementation", "_experts_implementation", form))
         yield
+
+
+def traced_experts(module):
+    """The module, and each model of transformers inside it, with its experts in a form that ONNX can say."""
+    return experts(module, "batched_mm", TRACED_EXPERTS)
 
 
 @contextlib.contextmanager
