@@ -330,8 +330,9 @@ def Verify : Pass<"exec-verify", "::mlir::ModuleOp"> {
     Input: an `exec.program` with planned arenas. Output: the same program, unchanged.
 
     Guarantees, by the bytes alone: views stay inside their buffers in every slot and on every rank. Buffers that are
-    live at the same time share no byte. Each byte that is read was written before. Two commands of different streams
-    that use the same bytes, one of them writing, are ordered by an event. Collectives of one communicator are on one
+    live at the same time share no byte. Each byte that is read was written before. A command that reads the bytes it
+    writes goes through them in one order. Two commands of different streams that use the same bytes, one of them
+    writing, are ordered by an event. Collectives of one communicator are on one
     stream in a phase. Only updates and copies use host memory of a GPU program. Collectives have no predicate, and
     all ranks run the same text, so that they have one order everywhere.
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Checks the final program by the bytes that its commands touch, knowing nothing of
-// how it was made: rules V11 and V12 of docs/verification.md.
+// how it was made: rules V11 to V13 of docs/verification.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -217,6 +217,8 @@ private:
         if (access.reads && failed(checkWritten(touches.back())))
           return failure();
       }
+      if (failed(checkCellOrder(command)))
+        return failure();
       for (const Touch &touch : llvm::drop_begin(touches, first))
         if (touch.writes)
           written.insert(touch.buffer);
@@ -228,6 +230,42 @@ private:
     if (streams.size() < 2)
       return success();
     return success(succeeded(checkOrders(phase)) && succeeded(checkRaces(commands, orderOf(commands), touches)));
+  }
+
+  /// Sizes and strides of the view without dimensions of one cell, and with contiguous ones merged: equal for two views
+  /// of one place if, and only if, they go through its cells in the same order.
+  static SmallVector<std::pair<int64_t, int64_t>> cellOrder(MemRefType type) {
+    SmallVector<std::pair<int64_t, int64_t>> order;
+    for (auto [size, stride] : llvm::zip_equal(type.getShape(), getStrides(type))) {
+      if (size == 1)
+        continue;
+      if (!order.empty() && order.back().second == size * stride)
+        order.back() = {order.back().first * size, stride};
+      else
+        order.push_back({size, stride});
+    }
+    return order;
+  }
+
+  /// A command that reads the bytes it writes goes through them in one order: in another it would read cells that it
+  /// has written already, as a sum of a matrix and its transpose would that lie in one buffer.
+  LogicalResult checkCellOrder(CommandOpInterface command) const {
+    SmallVector<Access> accesses = llvm::to_vector(accessesOf(command));
+    auto coversItsBytes = [](MemRefType type) {
+      return getSpan(type) == type.getNumElements() * getElementBytes(type.getElementType());
+    };
+    for (Access out : accesses)
+      for (Access in : accesses) {
+        if (!out.writes || !in.reads || in.view.getBuffer() != out.view.getBuffer() ||
+            in.view.getOffset() != out.view.getOffset())
+          continue;
+        MemRefType from = in.view.getView().getType(), to = out.view.getView().getType();
+        if (coversItsBytes(from) && coversItsBytes(to) && getSpan(from) == getSpan(to) &&
+            cellOrder(from) != cellOrder(to))
+          return command.emitOpError("must read and write the cells of buffer @")
+                 << in.view.getBuffer() << " in one order, got: " << from << " and " << to;
+      }
+    return success();
   }
 
   /// Members of a group meet in the order of one stream, which is the text's on each of them.

@@ -95,6 +95,35 @@ exec.program @step mesh @mesh {
 
 // -----
 
+// A matrix to which its transpose is added, both in one buffer.
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
+exec.program @step mesh @mesh {
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a at 0 persistent
+  exec.phase @p {
+    %x = exec.view @x[0] : memref<4x4xf32>
+    %t = exec.view @x[0] : memref<4x4xf32, strided<[1, 4]>>
+    // expected-error@+1 {{must read and write the cells of buffer @x in one order, got: 'memref<4x4xf32, strided<[1, 4]>>' and 'memref<4x4xf32>'}}
+    exec.kernel @sum ins(%t : memref<4x4xf32, strided<[1, 4]>>) outs(%x : memref<4x4xf32>) {accumulates = array<i1: true>}
+  }
+}
+
+// -----
+
+// In one order, whatever the shapes, the same is right.
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
+exec.program @step mesh @mesh {
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a at 0 persistent
+  exec.phase @p {
+    %x = exec.view @x[0] : memref<16xf32>
+    %t = exec.view @x[0] : memref<2x1x8xf32>
+    exec.kernel @sum ins(%t : memref<2x1x8xf32>) outs(%x : memref<16xf32>) {accumulates = array<i1: true>}
+  }
+}
+
+// -----
+
 // Two orders for one group.
 spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
 exec.program @step mesh @mesh {
