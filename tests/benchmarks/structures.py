@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Structures of the models that people train, in their full sizes: what importing one and searching its plan takes.
 
-    python3 tests/benchmarks/structures.py                          # the files of ../shared/models/structure
+    build/export/bin/python tests/benchmarks/structures.py          # the files of ../shared/models/structure
     build/export/bin/python tests/benchmarks/structures.py --make FOLDER qwen2.5-7b t5-3b     # writes FOLDER/NAME.onnx
-    python3 tests/benchmarks/structures.py --folder FOLDER
+    build/export/bin/python tests/benchmarks/structures.py --folder FOLDER
 
 --make builds a model of transformers or torchvision without memory for its parameters (PyTorch's meta device) and exports
 it by tools/export; without names, all of structure_models.py. Each line has the processor seconds and the peak of resident
