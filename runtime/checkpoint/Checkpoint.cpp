@@ -58,46 +58,57 @@ void copyCommon(HeldRuns &&saved, const std::byte *data, FileType type, StateRun
 
 struct CheckpointReader::Contents {
   Manifest manifest;
-  std::vector<SafetensorsFile> files; /* by rank */
+  std::vector<std::optional<SafetensorsFile>> files; /* by rank; empty: not there */
 };
 
-CheckpointReader::CheckpointReader(const std::string &path) : path(path), contents(new Contents) {
+/// A rank's file, whose header is as the manifest says.
+static SafetensorsFile openFile(const fs::path &folder, const SavedFile &saved) {
+  SafetensorsFile file((folder / saved.name).string());
+  if (saved.summary && file.bytes() != saved.summary->bytes)
+    fail(file.path(), ": the file must have ", saved.summary->bytes, " bytes, got: ", file.bytes());
+  if (saved.summary && contentHash(file.header()) != saved.summary->headerHash)
+    fail(file.path(), ": the header is not as it was written");
+  return file;
+}
+
+CheckpointReader::CheckpointReader(const std::string &path, FilesHere files) : path(path), contents(new Contents) {
   contents->manifest = readManifest((fs::path(path) / "manifest.json").string());
   where = contents->manifest.position;
   for (const SavedFile &saved : contents->manifest.files) {
-    SafetensorsFile &file = contents->files.emplace_back((fs::path(path) / saved.name).string());
-    if (!saved.summary)
-      continue;
-    if (file.bytes() != saved.summary->bytes)
-      fail(file.path(), ": the file must have ", saved.summary->bytes, " bytes, got: ", file.bytes());
-    if (contentHash(file.header()) != saved.summary->headerHash)
-      fail(file.path(), ": the header is not as it was written");
+    std::optional<SafetensorsFile> &file = contents->files.emplace_back();
+    try {
+      file.emplace(openFile(path, saved));
+    } catch (const Error &) {
+      if (files == FilesHere::All)
+        throw;
+    }
   }
 }
 
 const std::string &CheckpointReader::model() const { return contents->manifest.model; }
 const RunIdentity &CheckpointReader::identity() const { return contents->manifest.identity; }
 
-std::string CheckpointReader::damage(int64_t share, int64_t shares) const {
+std::vector<CheckpointReader::Damage> CheckpointReader::findDamage(int64_t share, int64_t shares) const {
   struct Task {
-    const SafetensorsFile *file;
+    size_t file;
     const std::string *name;
     const SafetensorsEntry *entry;
   };
   std::vector<Task> tasks;
   for (size_t i = 0; i < contents->files.size(); ++i)
-    if (contents->manifest.files[i].summary && static_cast<int64_t>(i) % shares == share)
-      for (const auto &[name, entry] : contents->files[i].entries())
-        tasks.push_back({&contents->files[i], &name, &entry});
+    if (contents->files[i] && contents->manifest.files[i].summary && static_cast<int64_t>(i) % shares == share)
+      for (const auto &[name, entry] : contents->files[i]->entries())
+        tasks.push_back({i, &name, &entry});
   std::vector<char> bad(tasks.size());
   std::atomic<size_t> next = 0;
   auto work = [&] {
     for (size_t i; (i = next.fetch_add(1)) < tasks.size();) {
       const Task &task = tasks[i];
-      const auto &metadata = task.file->metadata();
+      const SafetensorsFile &file = *contents->files[task.file];
+      const auto &metadata = file.metadata();
       auto written = metadata.find(checksumKey(*task.name));
       bad[i] = written == metadata.end() ||
-               written->second != hashText(contentHash({task.file->data(*task.entry), task.entry->bytes}));
+               written->second != hashText(contentHash({file.data(*task.entry), task.entry->bytes}));
     }
   };
   std::vector<std::thread> helpers;
@@ -106,11 +117,27 @@ std::string CheckpointReader::damage(int64_t share, int64_t shares) const {
   work();
   for (std::thread &helper : helpers)
     helper.join();
-  auto first = std::find(bad.begin(), bad.end(), 1);
-  if (first == bad.end())
+  std::vector<Damage> found;
+  for (size_t i = 0; i < tasks.size(); ++i)
+    if (bad[i])
+      found.push_back({tasks[i].file, *tasks[i].name});
+  return found;
+}
+
+std::string CheckpointReader::damage(int64_t share, int64_t shares) const {
+  std::vector<Damage> found = findDamage(share, shares);
+  if (found.empty())
     return {};
-  const Task &task = tasks[static_cast<size_t>(first - bad.begin())];
-  return message(task.file->path(), ": tensor '", *task.name, "' is not as it was written");
+  return message(contents->files[found[0].file]->path(), ": tensor '", found[0].tensor, "' is not as it was written");
+}
+
+std::vector<char> CheckpointReader::wholeFiles(int64_t share, int64_t shares) const {
+  std::vector<char> whole(contents->files.size());
+  for (size_t i = 0; i < whole.size(); ++i)
+    whole[i] = contents->files[i] && static_cast<int64_t>(i) % shares == share;
+  for (const Damage &each : findDamage(share, shares))
+    whole[each.file] = false;
+  return whole;
 }
 
 std::unique_ptr<CheckpointReader> newestWholeCheckpoint(const std::string &directory, Communicator *world) {
@@ -181,7 +208,9 @@ void CheckpointReader::load(const Rank &rank) const {
       std::vector<int64_t> coordinates = mesh.coordinates(r, 0);
       if (!ownsCells(mesh, saved.layout, coordinates.data()))
         continue;
-      const SafetensorsFile &file = contents->files[static_cast<size_t>(r)];
+      if (!contents->files[static_cast<size_t>(r)])
+        continue;
+      const SafetensorsFile &file = *contents->files[static_cast<size_t>(r)];
       const SafetensorsEntry *entry = file.find(name);
       int64_t cells = 0;
       HeldRuns stored(mesh, saved.layout, coordinates.data(), nullptr);

@@ -39,11 +39,15 @@ class Communicator;
 /// checkpoints and all are damaged: to start anew then is for the user to say.
 std::unique_ptr<class CheckpointReader> newestWholeCheckpoint(const std::string &directory, Communicator *world);
 
+/// Files of a checkpoint that a folder must hold: all, or a part where others lie on the disks of other hosts.
+enum class FilesHere { All, Part };
+
 /// A checkpoint to resume from; made once per process, used by its ranks.
 class CheckpointReader {
 public:
-  /// Reads and checks the manifest and the headers of its files. Throws Error that names the file.
-  explicit CheckpointReader(const std::string &path);
+  /// Reads and checks the manifest and the headers of its files. Throws Error that names the file. Of a part, a file
+  /// that is absent or damaged counts as not there.
+  explicit CheckpointReader(const std::string &path, FilesHere files = FilesHere::All);
   ~CheckpointReader();
 
   const std::string &folder() const { return path; }
@@ -54,11 +58,20 @@ public:
   /// Reads all tensors of the files whose number modulo `shares` is `share`, and says which is not as it was written:
   /// "FILE: tensor 'w' ..". Empty: none.
   std::string damage(int64_t share, int64_t shares) const;
+  /// Of the same files, those that are there and as they were written: one row a file of the checkpoint.
+  std::vector<char> wholeFiles(int64_t share, int64_t shares) const;
   /// Fills the cells of all states that `rank` holds. A missing tensor is an error.
   void load(const Rank &rank) const;
 
 private:
   struct Contents;
+  /// A tensor of a file, by the file's number.
+  struct Damage {
+    size_t file;
+    std::string tensor;
+  };
+  std::vector<Damage> findDamage(int64_t share, int64_t shares) const;
+
   std::string path;
   RunPosition where;
   std::unique_ptr<Contents> contents;

@@ -55,9 +55,9 @@ fs::path unfinishedPath(const std::string &directory, int64_t step) { return che
 
 } // namespace
 
-CheckpointWriter::CheckpointWriter(const std::string &directory, const RunIdentity &identity, const KeepOptions &keep,
-                                   const Rank &rank, int64_t machineRanks)
-    : directory(directory), identity(identity), keep(keep), rank(rank), machineRanks(machineRanks) {
+CheckpointWriter::CheckpointWriter(const std::string &directory, const FolderDisks &disks, const RunIdentity &identity,
+                                   const KeepOptions &keep, const Rank &rank, int64_t machineRanks)
+    : directory(directory), disks(disks), identity(identity), keep(keep), rank(rank), machineRanks(machineRanks) {
   const Image &image = rank.image;
   for (const dtcc_state &state : rank.states()) {
     if (image.isCopy(state) || !ownsCells(image.mesh(), layoutOf(image, state), rank.coordinates.data()))
@@ -130,7 +130,7 @@ void CheckpointWriter::begin(const RunPosition &at) {
   finish();
   position = at;
   fs::path folder = unfinishedPath(directory, at.step);
-  if (rank.abi.rank == 0) {
+  if (disks.leads(rank.abi.rank)) {
     std::error_code error;
     fs::remove_all(folder, error); // what an interrupted run left
     fs::create_directories(folder, error);
@@ -163,22 +163,30 @@ void CheckpointWriter::publish() {
   std::vector<FileSummary> summaries(static_cast<size_t>(rank.abi.ranks), mine);
   if (rank.world)
     rank.world->allGather(&mine, summaries.data(), sizeof mine, DTCC_I8);
-  if (rank.abi.rank == 0)
-    publication = std::async(std::launch::async, [this, summaries] { makeCount(position, summaries); });
-}
-
-void CheckpointWriter::makeCount(const RunPosition &of, const std::vector<FileSummary> &summaries) const {
-  fs::path folder = unfinishedPath(directory, of.step), place = checkpointPath(directory, of.step);
   std::vector<SavedFile> files;
   for (size_t i = 0; i < summaries.size(); ++i)
     files.push_back({rankFile(static_cast<int64_t>(i)), summaries[i]});
-  writeWhole((folder / "manifest.json").string(), manifestText(rank.image, of, identity, files));
+  // Rank 0 alone knows the norms of gradients.
+  std::string manifest = rank.abi.rank == 0 ? manifestText(rank.image, position, identity, files) : "";
+  if (disks.areSeveral())
+    manifest = textOfFirst(manifest, rank);
+  if (disks.leads(rank.abi.rank))
+    publication = std::async(std::launch::async, [this, manifest = std::move(manifest), step = position.step] {
+      makeCount(step, manifest);
+    });
+}
+
+void CheckpointWriter::makeCount(int64_t step, const std::string &manifest) const {
+  fs::path folder = unfinishedPath(directory, step), place = checkpointPath(directory, step);
+  writeWhole((folder / "manifest.json").string(), manifest);
   // A damaged checkpoint of this step, which a resume has left out, gives way.
   std::error_code error;
   fs::remove_all(place, error);
   renameDurably(folder.string(), place.string());
   writeWhole((fs::path(directory) / "latest").string(), place.filename().string() + "\n");
-  pruneCheckpoints(directory, keep);
+  // A part of the one before is of no use to a host whose neighbour has lost its own of this one.
+  if (!disks.areSeveral())
+    pruneCheckpoints(directory, keep);
 }
 
 void CheckpointWriter::finish() {
@@ -186,6 +194,8 @@ void CheckpointWriter::finish() {
   if (publication.valid())
     publication.get();
   waitForAll(rank);
+  if (disks.areSeveral() && disks.leads(rank.abi.rank))
+    pruneCheckpoints(directory, keep);
 }
 
 } // namespace dtcc::rt

@@ -8,6 +8,8 @@
 // Writing gigabytes to a disk takes longer than many steps. So a step waits for a copy of the state alone; a thread of
 // each rank then computes checksums, writes the rank's file and waits for the disk, while the steps go on. The
 // checkpoint counts when all ranks have done so: rank 0 writes the manifest and renames the folder, on its thread too.
+// Where hosts have disks of their own, the first rank of each does, and older checkpoints are removed only when all
+// have.
 //
 // Costs memory for the state once more, for as long as the writer lives. Where that is not free, the state is written
 // without a copy, and the step waits for it.
@@ -20,6 +22,7 @@
 #include "runtime/checkpoint/Manifest.h"
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/checkpoint/folder/CheckpointFolder.h"
+#include "runtime/checkpoint/folder/FolderDisks.h"
 #include "runtime/core/Memory.h"
 
 #include <future>
@@ -30,8 +33,8 @@ namespace dtcc::rt {
 class CheckpointWriter {
 public:
   /// `machineRanks`: of the run on this machine, which share its memory. All references outlive the writer.
-  CheckpointWriter(const std::string &directory, const RunIdentity &identity, const KeepOptions &keep, const Rank &rank,
-                   int64_t machineRanks);
+  CheckpointWriter(const std::string &directory, const FolderDisks &disks, const RunIdentity &identity,
+                   const KeepOptions &keep, const Rank &rank, int64_t machineRanks);
   /// Waits for the threads. A checkpoint that was not published does not count.
   ~CheckpointWriter();
 
@@ -56,9 +59,10 @@ private:
   };
   void copyCells(std::byte *to) const;
   FileSummary writeFile(const std::string &path, int64_t step);
-  void makeCount(const RunPosition &position, const std::vector<FileSummary> &summaries) const;
+  void makeCount(int64_t step, const std::string &manifest) const;
 
   std::string directory;
+  const FolderDisks &disks;
   const RunIdentity &identity;
   KeepOptions keep;
   const Rank &rank;
@@ -70,7 +74,7 @@ private:
   RunPosition position; /* of the checkpoint under way */
   std::thread writing;
   std::future<FileSummary> file;
-  std::future<void> publication; /* of rank 0 */
+  std::future<void> publication; /* of the first rank of a disk */
 };
 
 } // namespace dtcc::rt

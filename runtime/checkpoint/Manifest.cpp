@@ -227,8 +227,11 @@ std::string sealManifest(std::string text) {
 
 Manifest readManifest(const std::string &path) {
   MappedFile file(path);
+  return parseManifest({reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size()}, path);
+}
+
+Manifest parseManifest(std::string_view text, const std::string &path) {
   Reader reader(path);
-  std::string_view text(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
   if (isNestedTooDeep(text))
     reader.bad("values must lie at most 64 deep");
   Json json = parseJson<Json>(text);

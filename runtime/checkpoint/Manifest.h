@@ -73,6 +73,8 @@ std::string sealManifest(std::string text);
 
 /// Reads and checks a manifest. Throws Error that names the file and the field.
 Manifest readManifest(const std::string &path);
+/// Likewise, of a `text` that is called `path` in messages.
+Manifest parseManifest(std::string_view text, const std::string &path);
 
 } // namespace dtcc::rt
 

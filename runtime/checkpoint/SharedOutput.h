@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Rank 0 makes the file, every rank maps it and writes the cells that it owns, and rank 0
-// renames it when all are done: no rank gathers another's state.
+// renames it when all are done: no rank gathers another's state. A rank whose host does not
+// see the file writes into memory, and sends rank 0 what it wrote.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,10 +24,18 @@ namespace dtcc::rt {
 /// Waits for all ranks, if there are others.
 void waitForAll(const Rank &rank);
 
-/// Makes a file of `bytes` bytes that starts with `header`; `write` is called on every rank with its first byte.
-/// Without `rename` it is left under its temporary name, PATH.tmp.
+/// The text of rank 0, on every rank. All ranks call it.
+std::string textOfFirst(const std::string &mine, const Rank &rank);
+
+/// What is done with a file that is whole, by the ranks that see it: they are `shares`, and this one has number
+/// `share`.
+using FinishFile = std::function<void(std::byte *start, int64_t share, int64_t shares)>;
+
+/// Makes a file of `bytes` bytes that starts with `header`; `write` is called on every rank with its first byte, and
+/// writes bytes that no other rank writes. When all have, `finish` is called. Without `rename` the file is left under
+/// its temporary name, PATH.tmp.
 void writeTogether(const std::string &path, const std::string &header, uint64_t bytes, const Rank &rank,
-                   const std::function<void(std::byte *)> &write, bool rename = true);
+                   const std::function<void(std::byte *)> &write, bool rename = true, const FinishFile &finish = {});
 
 } // namespace dtcc::rt
 

@@ -77,6 +77,7 @@ std::vector<Term> termsOf(const Image &image, const Options &options, int64_t st
       number("--save-type", static_cast<int>(options.save.type)),
       number("--shard-size", options.save.shardBytes),
       option("--checkpoint", options.checkpoint),
+      flag("--checkpoint-local", options.checkpointLocal),
       option("--checkpoint-every", options.checkpointEvery > 0 ? std::to_string(options.checkpointEvery) : ""),
       flag("--resume", options.resume),
       flag("--resume-anyway", options.resumeAnyway),

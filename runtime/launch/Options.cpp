@@ -376,6 +376,8 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
   app.add_option("--checkpoint-every", options.checkpointEvery, "Steps between checkpoints (default: at the end)")
       ->check(atLeast<int64_t>(1))
       ->group(output);
+  app.add_flag("--checkpoint-local", options.checkpointLocal, "Hosts share no folder: each keeps what its ranks write")
+      ->group(output);
   app.add_option("--keep", options.keep.newest, "Newest checkpoints that stay (default: all)")
       ->check(atLeast<int64_t>(1))
       ->group(output);
@@ -453,8 +455,12 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
       failWith(Status::Usage, "--keep-every needs --keep=N");
     if (options.keep.newest > 0 && options.checkpoint.empty())
       failWith(Status::Usage, "--keep needs --checkpoint=DIR");
-    if ((options.resume || options.checkpointEvery > 0) && options.checkpoint.empty())
-      failWith(Status::Usage, options.resume ? "--resume" : "--checkpoint-every", " needs --checkpoint=DIR");
+    const char *ofFolder = options.resume                ? "--resume"
+                           : options.checkpointEvery > 0 ? "--checkpoint-every"
+                           : options.checkpointLocal     ? "--checkpoint-local"
+                                                         : nullptr;
+    if (ofFolder && options.checkpoint.empty())
+      failWith(Status::Usage, ofFolder, " needs --checkpoint=DIR");
     if (options.onNonfinite == OnNonfinite::Rollback && options.checkpoint.empty())
       failWith(Status::Usage, "--on-nonfinite=rollback needs --checkpoint=DIR");
     const char *normed = options.maxGradNormRatio > 0 ? "--max-grad-norm-ratio"

@@ -53,7 +53,8 @@ struct Options {
   SaveOptions save, saveAverage; /* the parameters, and their averages */
   std::string weights;           /* empty: what the compiler was told, or stored */
   std::string checkpoint;
-  int64_t checkpointEvery = 0; /* 0: at the end only */
+  bool checkpointLocal = false; /* each host keeps the files of its ranks */
+  int64_t checkpointEvery = 0;  /* 0: at the end only */
   KeepOptions keep;
   bool resume = false, resumeAnyway = false;
   OnNonfinite onNonfinite = OnNonfinite::Stop;

@@ -80,15 +80,16 @@ void checkWritable(const std::string &path) {
     close(file);
 }
 
-/// Finds out before the run, not after it, that its results cannot be written.
-void checkOutputs(const Options &options) {
+/// Finds out before the run, not after it, that its results cannot be written. `isFirst`: by this process, which writes
+/// what there is one of; others write traces and checkpoints.
+void checkOutputs(const Options &options, bool isFirst) {
   bool savesFolder = options.save.form() == SaveForm::Folder;
   bool averageIsFolder = options.saveAverage.form() == SaveForm::Folder;
   bool bestIsFolder = options.evaluation.best.form() == SaveForm::Folder;
   for (const std::string *output : {&options.save.path, &options.profile, &options.metrics,
                                     &options.evaluation.best.path, &options.saveAverage.path}) {
     const std::string &path = *output;
-    if (path.empty() || (savesFolder && output == &options.save.path) ||
+    if (path.empty() || (!isFirst && output != &options.profile) || (savesFolder && output == &options.save.path) ||
         (averageIsFolder && output == &options.saveAverage.path) ||
         (bestIsFolder && output == &options.evaluation.best.path))
       continue;
@@ -110,7 +111,7 @@ void checkOutputs(const Options &options) {
   for (const std::string &path : {options.checkpoint, savesFolder ? options.save.path : std::string(),
                                   bestIsFolder ? options.evaluation.best.path : std::string(),
                                   averageIsFolder ? options.saveAverage.path : std::string()}) {
-    if (path.empty())
+    if (path.empty() || (!isFirst && path != options.checkpoint))
       continue;
     fs::path folder = fs::path(path) / "";
     std::error_code error;
@@ -187,6 +188,7 @@ void reportAndAbort(const Launch &launch, Transport &transport, const std::excep
 struct Start {
   RunPosition begin;
   std::unique_ptr<FolderLock> lock;
+  FolderDisks disks;
   std::unique_ptr<CheckpointReader> checkpoint; /* null: anew */
 };
 
@@ -196,11 +198,17 @@ Start startOf(const Launch &launch, const Image &image, const Options &options, 
   start.begin = {0, 0, options.seed, options.data.shuffle};
   if (options.checkpoint.empty())
     return start;
-  if (launch.process == 0 && options.trains()) {
+  auto takeFolder = [&] {
     start.lock = std::make_unique<FolderLock>(options.checkpoint);
     removeUnfinished(options.checkpoint);
-  }
-  start.checkpoint = chooseCheckpoint(options, image, identity, world, /*speaks=*/launch.process == 0);
+  };
+  if (launch.process == 0 && options.trains())
+    takeFolder();
+  if (world)
+    start.disks = findCheckpointDisks(options, *world);
+  if (launch.process != 0 && options.trains() && start.disks.leads(launch.process))
+    takeFolder();
+  start.checkpoint = chooseCheckpoint(options, image, identity, start.disks, world, /*speaks=*/launch.process == 0);
   if (!start.checkpoint)
     return start;
   start.begin = start.checkpoint->position();
@@ -245,7 +253,7 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
              Transport &transport) {
   std::vector<int64_t> ranks = transport.localRanks();
   checkMemory(image, ranks);
-  checkOutputs(options);
+  checkOutputs(options, launch.process == 0);
   const EvaluationOptions &evaluation = options.evaluation;
   std::optional<Batches> evaluated;
   if (evaluation.isAsked())
@@ -317,6 +325,7 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
                    evaluated ? &*evaluated : nullptr,
                    *weights,
                    identity,
+                   start.disks,
                    start.checkpoint.get(),
                    start.begin,
                    steps,
@@ -367,7 +376,7 @@ void printInfo(const Worlds &worlds, const Image &image, const Options &options)
   if (!options.profile.empty()) {
     if (!forecast)
       fail("--info has no forecast to write to ", options.profile, ": the program names no machine that it is for");
-    checkOutputs(options);
+    checkOutputs(options, /*isFirst=*/true);
     writeWhole(options.profile, forecast->trace());
   }
   std::cout << printable(infoText(image, forecast, options.choices));

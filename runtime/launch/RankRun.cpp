@@ -9,6 +9,7 @@
 #include "runtime/device/CreateDevice.h"
 
 #include "runtime/checkpoint/CheckpointWriter.h"
+#include "runtime/checkpoint/GatherFiles.h"
 #include "runtime/checkpoint/save/Save.h"
 #include "runtime/collective/network/Host.h"
 #include "runtime/core/AmountText.h"
@@ -82,7 +83,7 @@ public:
       return finish(base.step, whole ? Status::Done : Status::Interrupted);
     }
     if (!shared.options.checkpoint.empty())
-      writer.emplace(shared.options.checkpoint, shared.identity, shared.options.keep, rank,
+      writer.emplace(shared.options.checkpoint, shared.disks, shared.identity, shared.options.keep, rank,
                      shared.launch.launcher.empty() ? image.mesh().ranks() : shared.launch.nodeProcesses);
     if (writer && shared.options.checkpointEvery > 0)
       writer->reserve();
@@ -277,10 +278,12 @@ private:
   void rollBack(const std::string &what, int64_t &step) {
     int64_t from = step, examples = positionAfter(step).examples;
     writer->finish();
-    CheckpointReader reader(checkpointPath(shared.options.checkpoint, *newest));
-    reader.load(rank);
+    const std::string &folder = shared.options.checkpoint;
+    auto reader = shared.disks.areSeveral() ? gatherCheckpoint(folder, *newest, shared.disks, image, *rank.world)
+                                            : std::make_unique<CheckpointReader>(checkpointPath(folder, *newest));
+    reader->load(rank);
     device->uploadStates();
-    base = reader.position();
+    base = reader->position();
     base.examples = examples;
     guard = SpikeGuard(shared.options.maxGradNormRatio, base.gradNorms);
     rank.gradNormLimit = agree({false, Verdict::Good, false, false, guard.limit()}).gradNormLimit;

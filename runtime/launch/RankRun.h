@@ -14,6 +14,7 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/ModelWeights.h"
+#include "runtime/checkpoint/folder/FolderDisks.h"
 #include "runtime/collective/Communicator.h"
 #include "runtime/core/Error.h"
 #include "runtime/launch/Executor.h"
@@ -35,6 +36,7 @@ struct SharedRun {
   const Batches *evaluated; /* what evaluations read, or null */
   const ModelWeights &weights;
   const RunIdentity &identity;
+  const FolderDisks &disks;           /* of the folder of checkpoints */
   const CheckpointReader *checkpoint; /* to resume from, or null */
   RunPosition begin;
   int64_t steps;

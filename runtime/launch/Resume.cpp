@@ -7,11 +7,14 @@
 
 #include "runtime/launch/Resume.h"
 
+#include "runtime/checkpoint/GatherFiles.h"
+#include "runtime/collective/network/Host.h"
 #include "runtime/core/Error.h"
 #include "runtime/kernels/ops/CheckedOperands.h"
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <set>
 
@@ -78,16 +81,45 @@ RunIdentity identityOf(const Image &image, const Batches &batches) {
   return identity;
 }
 
+FolderDisks findCheckpointDisks(const Options &options, Communicator &world) {
+  if (options.checkpointLocal) {
+    std::error_code error; // where it cannot be made, writing says so
+    std::filesystem::create_directories(options.checkpoint, error);
+  }
+  // A run that only reads may do so from a folder in which it may make no file.
+  if (!options.checkpointLocal && !options.trains())
+    return {};
+  world.barrier();
+  constexpr double patience = 3; // seconds, for what NFS shows late
+  FolderDisks disks = findDisks(options.checkpoint, world, options.checkpointLocal ? 0 : patience);
+  if (options.checkpointLocal || !disks.areSeveral())
+    return disks;
+  std::vector<HostName> hosts(static_cast<size_t>(world.size()));
+  const HostName mine = HostName::ofThis();
+  world.allGather(&mine, hosts.data(), sizeof mine, DTCC_I8);
+  size_t other = 0;
+  while (disks.leaders[other] == 0)
+    ++other;
+  fail("--checkpoint=", options.checkpoint, " must be a folder that all ranks see, and rank ", other, " on ",
+       hosts[other].name, " does not see what rank 0 on ", hosts[0].name,
+       " writes there: share the folder, or give --checkpoint-local, by which each host keeps the part of its ranks");
+}
+
 std::unique_ptr<CheckpointReader> chooseCheckpoint(const Options &options, const Image &image,
-                                                   const RunIdentity &identity, Communicator *world, bool speaks) {
+                                                   const RunIdentity &identity, const FolderDisks &disks,
+                                                   Communicator *world, bool speaks) {
   const std::string &folder = options.checkpoint;
+  const bool several = world && disks.areSeveral();
   if (!options.resume && options.trains()) {
-    if (std::vector<int64_t> steps = checkpointSteps(folder); !steps.empty())
-      fail(checkpointPath(folder, steps.back()),
+    std::vector<int64_t> steps = checkpointSteps(folder);
+    int64_t newest = several ? newestStep(folder, INT64_MAX, *world) : steps.empty() ? -1 : steps.back();
+    if (newest >= 0)
+      fail(checkpointPath(folder, newest),
            " is there from another run: give --resume to go on from it, or a folder without checkpoints");
     return nullptr;
   }
-  std::unique_ptr<CheckpointReader> reader = newestWholeCheckpoint(folder, world);
+  std::unique_ptr<CheckpointReader> reader =
+      several ? gatherNewestCheckpoint(folder, disks, image, *world) : newestWholeCheckpoint(folder, world);
   if (!reader && !options.trains())
     fail("there is no checkpoint in ", folder, options.generate.isAsked() ? " to generate from" : " to evaluate");
   if (!reader) {

@@ -15,6 +15,7 @@
 #define DTCC_RUNTIME_LAUNCH_RESUME_H
 
 #include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/checkpoint/folder/FolderDisks.h"
 #include "runtime/launch/Options.h"
 
 namespace dtcc::rt {
@@ -23,10 +24,15 @@ namespace dtcc::rt {
 RunIdentity identityOf(const Image &image, const Batches &batches);
 
 /// The checkpoint that the run goes on from, or null: it starts anew. All ranks of `world` call it; null: there is one
-/// process. `speaks`: this is the first process. Throws Error if the folder holds checkpoints and --resume is not
-/// given, or if they are not this run's.
+/// process. `disks`: on which the folder lies. `speaks`: this is the first process. Throws Error if the folder holds
+/// checkpoints and --resume is not given, or if they are not this run's.
 std::unique_ptr<CheckpointReader> chooseCheckpoint(const Options &options, const Image &image,
-                                                   const RunIdentity &identity, Communicator *world, bool speaks);
+                                                   const RunIdentity &identity, const FolderDisks &disks,
+                                                   Communicator *world, bool speaks);
+
+/// The disks on which the folder of checkpoints lies. All ranks of `world` call it, when rank 0 has made the folder.
+/// Throws Error, the same on all ranks, where hosts have folders of their own and --checkpoint-local is not given.
+FolderDisks findCheckpointDisks(const Options &options, Communicator &world);
 
 } // namespace dtcc::rt
 

@@ -3,8 +3,8 @@
 #
 # restarts.py BUILD LAUNCHER [KILLS [SEED [STEPS]]]: a run on two hosts or more that starts again by itself (docs/faults.md).
 # Ranks, or all ranks of a host, are killed at random times; at the end the losses are those of a run that nobody killed, bit
-# for bit, and no step stands twice in the metrics. LAUNCHER is torchrun (its agents), slurm (--requeue), or loops (of a shell,
-# one for each rank). STEPS are trained for each kill. hosts.py starts this as root of its namespaces.
+# for bit, and no step stands twice in the metrics. LAUNCHER is torchrun (its agents), slurm (--requeue), loops (of a shell,
+# one for each rank), or disks: such loops on hosts that share no folder of checkpoints. STEPS are trained for each kill. hosts.py starts this as root of its namespaces.
 import json, os, pathlib, random, re, signal, subprocess, sys, tempfile, time
 
 import slurm
@@ -31,7 +31,10 @@ def by_loops(job, arguments):
     token = job.folder / "token"
     token.write_text(f"a secret of {job.folder}\n")
     for rank in range(RANKS):
-        job.start(on(1 + rank // EACH, "sh", "-c", 'until "$@"; do sleep 0.2; done', "loop", *arguments,
+        host = 1 + rank // EACH
+        place = job.folder / (f"disk-{host}" if launcher == "disks" else ".")
+        place.mkdir(exist_ok=True)
+        job.start(on(host, "sh", "-c", 'cd "$0"; until "$@"; do sleep 0.2; done', place, *arguments,
                      "--rendezvous=host1:29600", f"--rank={rank}", f"--ranks={RANKS}", f"--token-file={token}"))
 
 
@@ -139,9 +142,10 @@ def main():
         job.program = str(program)
         os.environ["DTCC_TEST_JOB"] = str(job.folder)
         metrics = root / "metrics"
-        start = {"torchrun": by_torchrun, "slurm": by_slurm, "loops": by_loops}[launcher]
+        start = {"torchrun": by_torchrun, "slurm": by_slurm, "loops": by_loops, "disks": by_loops}[launcher]
         begin = time.monotonic()
-        start(job, [*arguments, f"--metrics={metrics}", f"--checkpoint={root}/checkpoints", f"--checkpoint-every={EVERY}",
+        folder = ["--checkpoint=checkpoints", "--checkpoint-local"] if launcher == "disks" else [f"--checkpoint={root}/checkpoints"]
+        start(job, [*arguments, f"--metrics={metrics}", *folder, f"--checkpoint-every={EVERY}",
                     "--keep=2", "--resume", "--hang-timeout=30"])
         lost = kill_at_random(job, metrics)
         statuses = job.wait(3600)

@@ -100,8 +100,8 @@ FactorFile::FactorFile(const std::string &path, const std::vector<SavedTensor> &
         start += factor.bytes;
       }
   };
-  writeTogether(name, "", bytes, rank, write, /*rename=*/false);
-  file.emplace(name + ".tmp", path);
+  writeTogether(name, "", bytes, rank, write, /*rename=*/false,
+                [&](std::byte *, int64_t, int64_t) { file.emplace(name + ".tmp", path); });
   waitForAll(rank);
   std::error_code error;
   if (rank.abi.rank == 0)

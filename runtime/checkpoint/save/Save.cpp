@@ -63,14 +63,13 @@ void writeSafetensors(const std::string &path, const std::vector<SavedTensor> &t
   auto write = [&](std::byte *start) {
     for (size_t i = 0; i < order.size(); ++i)
       writeCells(tensors[order[i]], rank, start + layout.offset(i));
-    if (!factors)
-      return;
-    waitForAll(rank);
-    auto ranks = static_cast<size_t>(rank.image.mesh().ranks());
-    for (auto i = static_cast<size_t>(rank.abi.rank); i < order.size(); i += ranks)
+  };
+  FinishFile addFactors = [&](std::byte *start, int64_t share, int64_t shares) {
+    for (auto i = static_cast<size_t>(share); i < order.size(); i += static_cast<size_t>(shares))
       factors->add(order[i], start + layout.offset(i));
   };
-  writeTogether(path, layout.headerBytes(), layout.fileBytes(), rank, write, rename);
+  writeTogether(path, layout.headerBytes(), layout.fileBytes(), rank, write, rename,
+                factors ? addFactors : FinishFile());
 }
 
 void saveModel(const SaveOptions &options, const Rank &rank, const ModelWeights &weights) {

@@ -41,7 +41,8 @@ Mesh meshOf(std::vector<int64_t> sizes) {
 /// Writes DIR/step-N and waits for it. Called by all ranks.
 void writeCheckpoint(const std::string &directory, const RunPosition &position, const RunIdentity &identity,
                      const Rank &rank) {
-  CheckpointWriter writer(directory, identity, {}, rank, rank.abi.ranks);
+  FolderDisks disks;
+  CheckpointWriter writer(directory, disks, identity, {}, rank, rank.abi.ranks);
   writer.begin(position);
   writer.finish();
 }
@@ -289,7 +290,8 @@ TEST(Checkpoint, HoldsTheStateFromWhenItBegan) {
     const Rank &rank = saved[0]->rank;
     initializeStates(saved[0]->rank, 42, ModelWeights(rank.image, "", /*starts=*/true));
     RunIdentity identity;
-    CheckpointWriter writer(folder.path, identity, {2, 0}, rank, machineRanks);
+    FolderDisks disks;
+    CheckpointWriter writer(folder.path, disks, identity, {2, 0}, rank, machineRanks);
     for (int64_t step : {3, 4, 5}) {
       writer.begin({step, 8 * step, 42, {}});
       EXPECT_TRUE(writer.isUnderWay());
