@@ -28,11 +28,15 @@ Place Bufferizer::dense(const Place &place, StringRef name) {
 }
 
 void Bufferizer::copy(const Place &from, const Place &to, StringRef name) {
+  if (from.isTorn() || to.isTorn())
+    return copy(from.withBlockDim(), to.withBlockDim(), name);
   Value in = view(from), out = view(to);
   CopyOp::create(commands, here, Type(), in, out, ValueRange(), 0, commands.getStringAttr(name));
 }
 
 void Bufferizer::fill(const Place &place, TypedAttr value) {
+  if (place.isTorn())
+    return fill(place.withBlockDim(), value);
   Value out = view(place);
   FillOp::create(commands, here, Type(), ValueRange(), out, ValueRange(), 0, commands.getStringAttr("fill"), value);
 }
@@ -42,6 +46,8 @@ LogicalResult Bufferizer::store(const Place &from, const Destination &to, Locati
     copy(from, to.place);
     return success();
   }
+  if (from.isTorn() || to.place.isTorn())
+    return store(from.withBlockDim(), {to.place.withBlockDim(), to.accumulate}, loc);
   // A kernel of one addition to zero: the generator adds its result to memory.
   auto type = RankedTensorType::get(from.sizes, from.element);
   Block body;

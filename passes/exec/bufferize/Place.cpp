@@ -41,20 +41,25 @@ bool Place::isDense() const {
   return true;
 }
 
+/// The dimension of such a box whose extent is `blockStride`.
+static std::optional<int64_t> findBlockDim(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides, int64_t blockStride) {
+  for (auto [dim, size, stride] : llvm::enumerate(sizes, strides))
+    if (size * stride == blockStride)
+      return dim;
+  return std::nullopt;
+}
+
 MemRefType Place::type() const {
-  // A dimension of one cell may have any stride: the dense one makes equal types of equal boxes.
-  if (isDense())
+  // A dimension of one cell may have any stride: the dense one makes equal types of equal boxes. But blocks may follow
+  // each other along that dimension.
+  if (isDense() && (!blockOf || findBlockDim(sizes, denseStrides(sizes), blockStride)))
     return MemRefType::get(sizes, element);
   return MemRefType::get(sizes, element, StridedLayoutAttr::get(element.getContext(), 0, strides));
 }
 
 std::optional<int64_t> Place::blockDim() const {
   // The strides of a dense type are those of its sizes, whatever `strides` says of dimensions of one cell.
-  SmallVector<int64_t> shown = getStrides(type());
-  for (int64_t i = 0; i < rank(); ++i)
-    if (sizes[i] * shown[i] == blockStride)
-      return i;
-  return std::nullopt;
+  return findBlockDim(sizes, getStrides(type()), blockStride);
 }
 
 Place Place::transposed(ArrayRef<int64_t> permutation) const {
@@ -98,6 +103,13 @@ Place Place::withUnitDim(int64_t dim) const {
   int64_t stride = dim < rank() ? sizes[dim] * strides[dim] : 1;
   result.sizes.insert(result.sizes.begin() + dim, 1);
   result.strides.insert(result.strides.begin() + dim, stride);
+  return result;
+}
+
+Place Place::withBlockDim() const {
+  Place result = withUnitDim(0);
+  if (isTorn())
+    result.strides.front() = blockStride;
   return result;
 }
 

@@ -60,6 +60,8 @@ struct Place {
   Place broadcast(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> shape) const;
   /// A dimension of size 1 before dimension `dim`.
   Place withUnitDim(int64_t dim) const;
+  /// A dimension of size 1 before all others. Of a torn block it is the one along which blocks follow each other.
+  Place withBlockDim() const;
   /// Views the cells, in row-major order, under another shape.
   std::optional<Place> reshaped(llvm::ArrayRef<int64_t> shape) const;
   /// Merges each group of dimensions, outermost first, into one. An empty group gets size 1.

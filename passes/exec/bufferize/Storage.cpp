@@ -18,6 +18,7 @@ Value exec::createView(OpBuilder &builder, Location loc, const Place &place) {
   if (place.slotStride)
     slotStride = builder.getI64IntegerAttr(place.slotStride);
   if (place.blockOf) {
+    assert(!place.isTorn() && "a view names the dimension along which blocks follow each other");
     blockDim = builder.getI64IntegerAttr(*place.blockDim());
     blockOf = FlatSymbolRefAttr::get(place.blockOf);
   }

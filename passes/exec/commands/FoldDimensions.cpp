@@ -54,8 +54,10 @@ public:
     for (int64_t dim : dims)
       steps.push_back(strides[index][dim]);
     auto folded = MemRefType::get(sizes, type.getElementType(), StridedLayoutAttr::get(type.getContext(), 0, steps));
-    if (isDense(folded))
-      folded = MemRefType::get(sizes, type.getElementType());
+    // The extent of a block stays, of one cell too, though the stride of such a dimension says nothing of its cells.
+    auto dense = MemRefType::get(sizes, type.getElementType());
+    if (isDense(folded) && (!view.getBlockDim() || getStrides(dense)[blockDim] == steps[blockDim]))
+      folded = dense;
     OpBuilder builder(view);
     auto made = cast<ViewOp>(builder.clone(*view));
     made.getView().setType(folded);

@@ -78,6 +78,20 @@ TEST_F(PlaceTest, BlocksAreTornByWhatHidesTheirDimension) {
   EXPECT_EQ(block.blockDim(), 1);
   EXPECT_FALSE(block.isTorn());
   EXPECT_EQ(block.transposed({1, 0}).blockDim(), 0);
-  EXPECT_TRUE(block.part(1, 0).isTorn());
+  Place torn = block.part(1, 0);
+  EXPECT_TRUE(torn.isTorn());
+  EXPECT_EQ(torn.withBlockDim().blockDim(), 0);
+  EXPECT_EQ(torn.withBlockDim().sizes, Sizes({1, 4}));
+  EXPECT_EQ(block.withBlockDim().blockDim(), 2);
+}
+
+TEST_F(PlaceTest, BlocksOfOneCellKeepTheirStride) {
+  Place block = dense({4, 12});
+  block.sizes[0] = 1;
+  block.blockOf = StringAttr::get(&context, "dp");
+  block.blockStride = 12;
+  Place cell = block.part(1, 3);
+  EXPECT_EQ(cell.blockDim(), 0);
+  EXPECT_EQ(getStrides(cell.type()), Sizes({12}));
 }
 } // namespace
