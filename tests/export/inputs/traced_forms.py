@@ -58,6 +58,15 @@ def moved_layer(self, x):
     return x
 
 
+def nothing_to_flatten(self, x):
+    """A call that returns its operand, of which nothing comes in the end, beside a region without gradients: PyTorch's trace
+    forgets who reads that operand."""
+    x.flatten(1, -2).mean(1)
+    with torch.no_grad():
+        share = torch.sigmoid(x)
+    return share * x
+
+
 class Model(nn.Module):
     def __init__(self, form):
         super().__init__()
@@ -69,7 +78,7 @@ class Model(nn.Module):
 
 
 FORMS = (complex_rotary, chunk_of_symbol, number_first, uniform_numbers, counted_down, greatest_of_windows, hypotenuse,
-         moved_layer)
+         moved_layer, nothing_to_flatten)
 ROWS = against_torch.STEPS * against_torch.BATCH
 
 if __name__ == "__main__":

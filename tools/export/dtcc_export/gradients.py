@@ -55,6 +55,14 @@ def inline_regions(module):
             graph.erase_node(body)
 
 
+def restore_readers(graph):
+    """Readers of each node, complete. torch.export (2.15) loses some beside a region of no_grad() where a call returns its
+    operand itself, as flatten does where there is nothing to flatten: a node without readers is then removed and cannot be."""
+    for node in graph.nodes:
+        for operand in node.all_input_nodes:
+            operand.users.setdefault(node)
+
+
 def place(node):
     """Where in the user's code a node is from, as the last line of its stack."""
     lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines() if line.strip()]
@@ -96,6 +104,7 @@ def mark(program):
     """
     module = program.graph_module
     graph = module.graph
+    restore_readers(graph)
     inline_regions(module)
     resolve(module)
     signature = program.graph_signature
