@@ -6,8 +6,8 @@ Its default for experts calls a kernel that ONNX has no operator for; the batche
 weights, from which dtcc recovers the layer. PyTorch cannot decompose some uses of fused attention (T5's); the plain form
 says the same in products and a softmax, which dtcc recovers too. A forward pass may give a layer the type that it has
 already, as the routers of Switch Transformers do; PyTorch exchanges the layer's parameters then, which no trace allows.
-PyTorch traces an LSTM or GRU by its steps one after the other, which holds their number, until its ONNX exporter has run once in
-the process: that exporter's form is a loop, which leaves the number open.
+PyTorch traces a recurrent layer by its steps one after the other, which holds their number. For LSTM and GRU its ONNX exporter
+has a form that is a loop and leaves the number open, in use once it has run in the process.
 """
 import contextlib
 import functools
@@ -76,13 +76,20 @@ def from_copies(layer):
     return written
 
 
+def sized_rnn(x, start, parameters, has_biases, layers, dropout, train, bidirectional, batch_first):
+    """Results of the sizes of an RNN's, which the trace alone needs: the layer itself stays in it."""
+    return x.new_empty((*x.shape[:2], start.shape[2] * (2 if bidirectional else 1))), torch.empty_like(start)
+
+
 @contextlib.contextmanager
 def open_lengths():
-    """While a module is traced, LSTM and GRU layers are loops over any number of steps."""
-    layers = {aten.lstm.input: _patches.lstm_while_loop_impl, aten.gru.input: _patches.gru_while_loop_impl}
+    """While a module is traced, recurrent layers take any number of steps: LSTM and GRU as loops, RNN by its results' sizes."""
+    layers = {aten.lstm.input: from_copies(_patches.lstm_while_loop_impl),
+              aten.gru.input: from_copies(_patches.gru_while_loop_impl),
+              aten.rnn_tanh.input: sized_rnn, aten.rnn_relu.input: sized_rnn}
     with contextlib.ExitStack() as registered:
-        for layer, loop in layers.items():
-            registered.enter_context(_patches._register_rnn_while_loop_decomposition(layer, from_copies(loop)))
+        for layer, form in layers.items():
+            registered.enter_context(_patches._register_rnn_while_loop_decomposition(layer, form))
             layer._dispatch_cache.clear()  # else the form that an earlier trace has used stays
         yield
     for layer in layers:

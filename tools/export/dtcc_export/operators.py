@@ -12,6 +12,7 @@ import onnx
 import onnx_ir as ir
 import onnxscript
 import torch
+from onnxscript.onnx_opset import opset18 as op
 
 DOMAIN = "dtcc"
 OPERATORS = {"StopGradient": ("x",), "ReplaceGradient": ("value", "path")}
@@ -62,8 +63,37 @@ def schema(name, operands):
 _opset = onnxscript.values.Opset(DOMAIN, 1)
 _stop, _replace = (onnxscript.values.Op(_opset, name, schema(name, of)) for name, of in OPERATORS.items())
 
+
+
+def rnn(activation):
+    """The nodes of torch.nn.RNN, for which the exporter has no translation: one for each layer."""
+    def layers(x, start, parameters, has_biases, count, dropout, train, bidirectional, batch_first):
+        directions, each = 2 if bidirectional else 1, 4 if has_biases else 2
+        ends = []
+        if batch_first:
+            x = op.Transpose(x, perm=[1, 0, 2])
+        for layer in range(count):
+            of = [parameters[(layer * directions + i) * each:(layer * directions + i + 1) * each] for i in range(directions)]
+
+            def stacked(pick):
+                return op.Concat(*(op.Unsqueeze(pick(own), [0]) for own in of), axis=0)
+            biases = stacked(lambda own: op.Concat(own[2], own[3], axis=0)) if has_biases else None
+            x, end = op.RNN(x, stacked(lambda own: own[0]), stacked(lambda own: own[1]), biases,
+                            initial_h=op.Slice(start, [layer * directions], [(layer + 1) * directions], axes=[0]),
+                            activations=[activation] * directions, hidden_size=start.shape[2],
+                            direction="bidirectional" if bidirectional else "forward")
+            # Steps, directions, samples, cells: the directions' cells stand beside each other.
+            x = op.Reshape(op.Transpose(x, perm=[0, 2, 1, 3]), [0, 0, -1])
+            if layer < count - 1 and dropout > 0 and train:
+                x, _ = op.Dropout(x, dropout, train)
+            ends.append(end)
+        return op.Transpose(x, perm=[1, 0, 2]) if batch_first else x, op.Concat(*ends, axis=0)
+    return layers
+
+
 # Translations for torch.onnx.export: operator -> function that emits its node.
-TRANSLATIONS = {STOP: lambda x: _stop(x), REPLACE: lambda value, path: _replace(value, path)}
+TRANSLATIONS = {STOP: lambda x: _stop(x), REPLACE: lambda value, path: _replace(value, path),
+                torch.ops.aten.rnn_tanh.input: rnn("Tanh"), torch.ops.aten.rnn_relu.input: rnn("Relu")}
 
 
 def define(model):
