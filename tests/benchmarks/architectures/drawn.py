@@ -465,8 +465,10 @@ def main():
             # Gradients that cancel are rounding, which moves no loss.
             if row["status"] == "far" and row["loss"] <= run.REACH and row["gradient_norm"] <= 100 * row["torch_gradient_norm"]:
                 row["status"] = "rounded"
+            if row.get("stage") == "torch":
+                row["status"] = "not run by PyTorch"
             counts[row["status"]] = counts.get(row["status"], 0) + 1
-            if row["status"] not in ("good", "rounded"):
+            if row["status"] not in ("good", "rounded", "not run by PyTorch"):
                 measure.emit(**row, calls=calls)
         del zoo.ARCHITECTURES[name]
     measure.note(", ".join(f"{count} {status}" for status, count in sorted(counts.items())))

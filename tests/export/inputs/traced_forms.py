@@ -27,6 +27,12 @@ def chunk_of_symbol(self, x):
     return first + others[0] * others[1]
 
 
+def chunk_of_unequal_parts(self, x):
+    """Four pieces of six positions are three: the module takes sequences of that length alone."""
+    parts = x.chunk(4, 1)
+    return torch.cat([torch.tanh(part) * i for i, part in enumerate(parts)], 1)
+
+
 def number_first(self, x):
     return x * torch.add(0.25, x > 0, alpha=0.5) + torch.add(2, x)
 
@@ -67,6 +73,35 @@ def nothing_to_flatten(self, x):
     return share * x
 
 
+def running(self, x):
+    return torch.cumprod(torch.tanh(x) + 1, 1) + x.cummax(1).values - x.cummin(-1).values * torch.cumprod(torch.cos(x), -1)
+
+
+def least_of_some(self, x):
+    ordered = torch.sort(x, dim=1, stable=True, descending=True)
+    return x.kthvalue(2, -1, keepdim=True).values * x + x.median(1, keepdim=True).values + ordered.values * ordered.indices
+
+
+def chosen_of_two(self, x):
+    return torch.copysign(x, x.roll(1, -1)) - torch.copysign(x, -2.0) + torch.fmax(x, x.flip(-1)) * torch.fmin(x, -x)
+
+
+def counted_smaller(self, x):
+    bounds = torch.tensor([-1.0, 0.0, 0.5])
+    return x * (torch.searchsorted(bounds, x) + torch.searchsorted(bounds, x.detach(), right=True))
+
+
+def beside_each_other(self, x):
+    both = torch.hstack([x, torch.tanh(x)])[:, ::2] + torch.dstack([x, x * x])[..., 4:4 + WIDTH]
+    return both @ torch.vstack([self.out.weight, self.out.weight * 2]).repeat(WIDTH // 2, 1)
+
+
+def more_than_places(self, x):
+    """The places are fewer than the numbers. No gradient passes: PyTorch has none here."""
+    places = torch.tensor([1, 0, 1])[None, :, None].expand(x.shape[0], 3, WIDTH)
+    return x * (torch.zeros_like(x).scatter_add(1, places, (x * x).detach()) + torch.zeros_like(x).scatter(1, places[:, :2], x.detach()))
+
+
 class Model(nn.Module):
     def __init__(self, form):
         super().__init__()
@@ -77,8 +112,9 @@ class Model(nn.Module):
         return (self.out(values).squeeze(-1) - wanted).square().mean()
 
 
-FORMS = (complex_rotary, chunk_of_symbol, number_first, uniform_numbers, counted_down, greatest_of_windows, hypotenuse,
-         moved_layer, nothing_to_flatten)
+FORMS = (complex_rotary, chunk_of_symbol, chunk_of_unequal_parts, number_first, uniform_numbers, counted_down, greatest_of_windows, hypotenuse,
+         moved_layer, nothing_to_flatten, running, least_of_some, chosen_of_two, counted_smaller, beside_each_other,
+         more_than_places)
 ROWS = against_torch.STEPS * against_torch.BATCH
 
 if __name__ == "__main__":

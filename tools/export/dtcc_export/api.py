@@ -66,8 +66,8 @@ def trace_default(wrapper, inputs, dynamic, opset):
         return trace(wrapper, inputs, dynamic, opset)
     except ExportError:
         raise
-    except Exception:  # noqa: BLE001 - the exporter has many kinds
-        tried = [dynamic]
+    except Exception as first:  # noqa: BLE001 - the exporter has many kinds
+        tried, last = [dynamic], first
         for held, what in HELD:
             fixed = {name: {axis: symbol for axis, symbol in dims.items() if symbol not in held}
                      for name, dims in dynamic.items()}
@@ -78,12 +78,13 @@ def trace_default(wrapper, inputs, dynamic, opset):
                 traced = trace(wrapper, inputs, fixed, opset)
             except ExportError:
                 raise
-            except Exception:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001
+                last = error
                 continue
             warnings.warn(f"the module takes {what}", ExportWarning, stacklevel=2)
             return traced
-        # The first error says why the module accepts no sizes at all.
-        raise
+        # What is wrong where all sizes are held is not about sizes.
+        raise last from last.__cause__
 
 
 def check_examples(inputs, dynamic):

@@ -7,12 +7,18 @@
 - chunk of a dimension that a symbol sizes: its split would have a size that is known at run time alone. As slices.
 - uniform_: as a product of rand.
 - adaptive_max_pool2d of sizes that divide the image: as maxima over windows of one size.
-- hypot: as a root of squares.
+- hypot: as a root of squares; copysign, fmax and fmin: as choices between two values.
+- cumprod, cummax and cummin: over the matrix of what lies at or before each place. kthvalue and median: by the least values.
+- searchsorted: as a count of smaller numbers. hstack, vstack and dstack: as cat; the exporter makes sequences of them.
+- a stable sort: as any, because that of ONNX keeps the order of equal numbers.
+- scatter and scatter_add of more numbers than places: of those that have one.
 - shifts of integers by a number: as products and quotients; ONNX shifts unsigned integers alone.
 - sums whose first operand is a number, torch.add(0.5, x, alpha=2): the operands change places.
 - recurrent layers that start from an expanded parameter: the loop in which the exporter sizes their results wants states
   that lie as the loop leaves them. The start is copied.
 """
+import math
+
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
@@ -37,10 +43,13 @@ def multiply(x, y):
 
 
 def split(x, size, dim=0):
-    """What chunk becomes. The number of the pieces must be known."""
+    """What chunk becomes. The number of the pieces must be known. Where their sizes may differ, the trace is tried again for
+    one length (api.py)."""
     whole = x.shape[dim]
-    if not isinstance(size, torch.SymInt) or not statically_known_true(whole % size == 0):
+    if not isinstance(size, torch.SymInt):
         return NotImplemented
+    if not statically_known_true(whole % size == 0):
+        raise ValueError("a chunk whose pieces differ in size needs a length that is known")
     return [x.narrow(dim, each * size, size) for each in range(int(whole // size))]
 
 
@@ -68,6 +77,101 @@ def shifted_down(x, places):
     return torch.div(x, 2**places, rounding_mode="floor")
 
 
+def with_sign(x, y):
+    negative = (y < 0) | ((y == 0) & (1 / y < 0)) if torch.is_tensor(y) else math.copysign(1, y) < 0
+    return torch.where(negative, -x.abs(), x.abs()) if torch.is_tensor(negative) else (-x.abs() if negative else x.abs())
+
+
+def greater(x, y):
+    return torch.where((x >= y) | y.isnan(), x, y)
+
+
+def smaller(x, y):
+    return torch.where((x <= y) | y.isnan(), x, y)
+
+
+def before(x, dim, filler):
+    """Along a new dimension behind `dim`, what lies at or before each place of it; `filler` stands for the rest."""
+    dim %= x.dim()
+    places = torch.arange(x.shape[dim], device=x.device)
+    mask = (places[:, None] >= places).reshape(*[1] * dim, len(places), len(places), *[1] * (x.dim() - dim - 1))
+    return torch.where(mask, x.unsqueeze(dim), filler), dim + 1
+
+
+def running_product(x, dim, dtype=None):
+    among, dim = before(x if dtype is None else x.to(dtype), dim, 1.0)
+    return among.prod(dim)
+
+
+def running_greatest(x, dim):
+    among, dim = before(x, dim, -math.inf)
+    return torch.max(among, dim)
+
+
+def running_least(x, dim):
+    among, dim = before(x, dim, math.inf)
+    return torch.min(among, dim)
+
+
+def kth_least(x, k, dim=-1, keepdim=False):
+    return tuple(each.narrow(dim, k - 1, 1) if keepdim else each.select(dim, k - 1)
+                 for each in torch.topk(x, k, dim, largest=False))
+
+
+def median(x, dim, keepdim=False):
+    return kth_least(x, (x.shape[dim] + 1) // 2, dim, keepdim)
+
+
+def count_smaller(numbers, x, *, out_int32=False, right=False, side=None, sorter=None):
+    if sorter is not None or side not in (None, "left", "right"):
+        return NotImplemented
+    numbers = numbers.unsqueeze(-2) if numbers.dim() > 1 else numbers
+    is_smaller = numbers <= x.unsqueeze(-1) if right or side == "right" else numbers < x.unsqueeze(-1)
+    return is_smaller.sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
+
+
+def beside(tensors):
+    return torch.cat([x.reshape(1) if x.dim() == 0 else x for x in tensors], 0 if tensors[0].dim() < 2 else 1)
+
+
+def below(tensors):
+    return torch.cat([x.reshape(1, -1) if x.dim() < 2 else x for x in tensors], 0)
+
+
+def behind(tensors):
+    return torch.cat([x.reshape(1, -1, 1) if x.dim() < 2 else x.unsqueeze(2) if x.dim() == 2 else x for x in tensors], 2)
+
+
+def sorted_stably(x, *, stable, dim=-1, descending=False):
+    return torch.sort(x, dim, descending)
+
+
+def of_places(x, index):
+    for dim, size in enumerate(index.shape):
+        x = x.narrow(dim, 0, size)
+    return x
+
+
+def has_surplus(x, dim, index, source):
+    return any(not statically_known_true(size == whole) for size, whole in zip(index.shape, source.shape))
+
+
+def scattered(x, dim, index, source):
+    if not has_surplus(x, dim, index, source):
+        return NotImplemented
+    return x.scatter(dim, index, of_places(source, index))
+
+
+def scattered_sums(x, dim, index, source):
+    if not has_surplus(x, dim, index, source):
+        return NotImplemented
+    return x.scatter_add(dim, index, of_places(source, index))
+
+
+def always(*_):
+    return True
+
+
 def any_complex(*operands):
     return any(torch.is_tensor(operand) and operand.is_complex() for operand in operands)
 
@@ -80,10 +184,17 @@ def symbol_sized(x, *_):
 CALLS = {aten.unsqueeze.default: (aten.unsqueeze.default, unsqueeze, any_complex),
          aten.mul.Tensor: (aten.mul.Tensor, multiply, any_complex),
          aten.chunk.default: (aten.split.Tensor, split, symbol_sized),
-         aten.uniform_.default: (aten.uniform.default, uniform, lambda *_: True),
-         aten.adaptive_max_pool2d.default: (aten.adaptive_max_pool2d.default, adaptive_maxima, lambda *_: True),
-         aten.hypot.default: (aten.hypot.default, hypotenuse, lambda *_: True),
-         **{call: (call, written, lambda *_: True)
+         aten.uniform_.default: (aten.uniform.default, uniform, always),
+         aten.scatter.src: (aten.scatter.src, scattered, has_surplus),
+         aten.scatter_add.default: (aten.scatter_add.default, scattered_sums, has_surplus),
+         **{call: (call, written, always) for call, written in (
+             (aten.adaptive_max_pool2d.default, adaptive_maxima), (aten.hypot.default, hypotenuse),
+             (aten.copysign.Tensor, with_sign), (aten.copysign.Scalar, with_sign), (aten.fmax.default, greater),
+             (aten.fmin.default, smaller), (aten.cumprod.default, running_product), (aten.cummax.default, running_greatest),
+             (aten.cummin.default, running_least), (aten.kthvalue.default, kth_least), (aten.median.dim, median),
+             (aten.searchsorted.Tensor, count_smaller), (aten.hstack.default, beside),
+             (aten.vstack.default, below), (aten.dstack.default, behind), (aten.sort.stable, sorted_stably))},
+         **{call: (call, written, always)
             for form, written in (("l", shifted_up), ("r", shifted_down))
             for call in (getattr(aten, f"__{form}shift__").Scalar,
                          getattr(aten, {"l": "bitwise_left_shift", "r": "bitwise_right_shift"}[form]).Tensor_Scalar)}}
