@@ -158,7 +158,7 @@ def trace(wrapper, inputs, dynamic, opset):
         shapes = {name: dict(dynamic.get(name, {})) for name in inputs}
         names = {symbol for dims in shapes.values() for symbol in dims.values()}
         dims = {symbol: torch.export.Dim.DYNAMIC for symbol in names}
-        with notes.noted(wrapper), forms.still_modules(), forms.open_lengths():
+        with notes.noted(wrapper), forms.still_modules(), forms.open_lengths(), forms.unchecked_variances():
             program = torch.export.export(
                 wrapper, (), kwargs=inputs, strict=False,
                 dynamic_shapes={n: {a: dims[s] for a, s in d.items()} for n, d in shapes.items()})

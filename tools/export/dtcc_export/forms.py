@@ -11,9 +11,11 @@ has a form that is a loop and leaves the number open, in use once it has run in 
 """
 import contextlib
 import functools
+import math
 
 import torch
 from torch.export import _patches
+from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 aten = torch.ops.aten
@@ -65,6 +67,27 @@ def still_modules():
         yield
     finally:
         torch.nn.Module._apply = apply
+
+
+def gaussian_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """F.gaussian_nll_loss, which looks whether a variance is negative. No trace knows: here it counts as `eps`."""
+    if not torch.is_tensor(var):
+        var = torch.full_like(input, var)
+    elif var.dim() == input.dim() - 1:
+        var = var.unsqueeze(-1)
+    var = var + (var.clamp(min=eps) - var).detach()
+    each = 0.5 * (torch.log(var) + (input - target).square() / var + (math.log(2 * math.pi) if full else 0))
+    return each if reduction == "none" else each.mean() if reduction == "mean" else each.sum()
+
+
+@contextlib.contextmanager
+def unchecked_variances():
+    """While a module is traced, losses by variances look at none."""
+    original, functional.gaussian_nll_loss = functional.gaussian_nll_loss, gaussian_loss
+    try:
+        yield
+    finally:
+        functional.gaussian_nll_loss = original
 
 
 def from_copies(layer):
