@@ -1,6 +1,6 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""REFUSED: No ONNX function found for <OpOverload(op='aten.median'"""
+"""REFUSED: No ONNX function found for <OpOverload(op='prims.bessel_i0'"""
 import torch
 
 
@@ -11,4 +11,4 @@ class Model(torch.nn.Module):
 
     def forward(self, x, target):
         h = self.first(x)
-        return (self.second(h - h.median(1, keepdim=True)[0]) - target).square().mean()
+        return (self.second(h - torch.special.i0(h)) - target).square().mean()
