@@ -19,6 +19,8 @@ using namespace mlir;
 using namespace dtcc;
 
 void dtcc::buildGraphPipeline(OpPassManager &manager, const Options &options) {
+  // Programs compute in f32.
+  manager.addPass(graph::createGraphNarrowDoubles());
   // One dimension, one factor: reshapes become views of finer dimensions.
   manager.addPass(graph::createGraphFactorDimensions());
   // Transposes become letters of the products that read them.

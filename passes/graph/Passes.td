@@ -112,6 +112,27 @@ def GraphMaskDocuments : Pass<"graph-mask-documents", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
 
+def GraphNarrowDoubles : Pass<"graph-narrow-doubles", "::mlir::ModuleOp"> {
+  let summary = "compute in f32 what @loss computes in f64";
+  let description = [{
+    Input: `@loss` as imported. Output: the same function without f64: inputs and constants are f32 too, and casts between
+    the two are gone. A remark tells of the first op that computed in f64.
+
+    Guarantees: a module with states in f64 is left as it is.
+
+    Example (tests/passes/graph/narrow-doubles.mlir):
+    ```mlir
+    %d = graph.cast %x : (tensor<4xf32>) -> tensor<4xf64>
+    %y = graph.add %d, %t : tensor<4xf64>
+    ```
+    becomes, where %t is an input,
+    ```mlir
+    %y = graph.add %x, %t : tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::dtcc::graph::GraphDialect"];
+}
+
 def GraphLowerPrecision : Pass<"graph-lower-precision", "::mlir::ModuleOp"> {
   let summary = "compute @loss in bf16 or f16 with f32 parameters";
   let description = [{

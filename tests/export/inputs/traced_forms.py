@@ -102,6 +102,11 @@ def more_than_places(self, x):
     return x * (torch.zeros_like(x).scatter_add(1, places, (x * x).detach()) + torch.zeros_like(x).scatter(1, places[:, :2], x.detach()))
 
 
+def in_double(self, x):
+    """A part in double precision, which the step computes in single."""
+    return (x.double().cumsum(-1) * torch.linspace(0, 1, WIDTH, dtype=torch.float64)).to(x.dtype)
+
+
 def gaussian_loss(self, x):
     """Its variances are of each cell, of each position, and one number; some are below the least that counts."""
     variances = nn.functional.relu(x.roll(1, -1))
@@ -121,7 +126,7 @@ class Model(nn.Module):
 
 FORMS = (complex_rotary, chunk_of_symbol, chunk_of_unequal_parts, number_first, uniform_numbers, counted_down, greatest_of_windows, hypotenuse,
          moved_layer, nothing_to_flatten, running, least_of_some, chosen_of_two, counted_smaller, beside_each_other,
-         more_than_places, gaussian_loss)
+         more_than_places, gaussian_loss, in_double)
 ROWS = against_torch.STEPS * against_torch.BATCH
 
 if __name__ == "__main__":
