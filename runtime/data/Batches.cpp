@@ -38,8 +38,15 @@ Batches::Batches(const Image &image, const std::function<std::unique_ptr<Example
   makeOrder({});
 }
 
+/// Whether a float of a file may have digits that the input's type does not hold.
+static bool rounds(FileType from, uint32_t to) {
+  bool isFloat = from == FileType::F64 || from == FileType::F32 || from == FileType::BF16 || from == FileType::F16;
+  return isFloat && fileTypeSize(fileTypeOf(to)) <= fileTypeSize(from) && fileTypeOf(to) != from;
+}
+
 void Batches::openSources(const DataOptions &options) {
   InputSources sources(image, options);
+  std::vector<std::string> rounded;
   for (const dtcc_input &input : image.inputs()) {
     if (input.view == DTCC_NONE)
       continue;
@@ -50,13 +57,20 @@ void Batches::openSources(const DataOptions &options) {
     const char zero[8] = {};
     char sink[8];
     uint32_t dtype = image.views()[input.view].dtype;
-    for (FileType type : row.source->types())
+    for (FileType type : row.source->types()) {
       if (convertElements(type, zero, dtype, sink, 1, /*rounding=*/false) >= 0)
         fail(row.source->path(), ": the input '", image.string(input.name), "' must be ", dtypeName(dtype),
              ", got: ", fileTypeName(type));
+      std::string line = message(row.source->path(), " holds ", fileTypeName(type), ", which is rounded to ",
+                                 dtypeName(dtype), ", the type of the input '", image.string(input.name), "'");
+      // Several stages of a pipeline may read it.
+      if (rounds(type, dtype) && std::find(rounded.begin(), rounded.end(), line) == rounded.end())
+        rounded.push_back(std::move(line));
+    }
     inputs.push_back(std::move(row));
   }
   lines = sources.finish();
+  lines.insert(lines.end(), rounded.begin(), rounded.end());
   if (std::optional<DocumentMark> mark = options.documents.mark())
     reduced = message(mark->option(), "=", mark->id, options.documents.start ? " start;" : ";");
 }
@@ -149,9 +163,15 @@ void Batches::convert(const Input &row, int64_t example, int64_t offset, void *t
          row.source->placeOf(example, offset + i), ": ", what...,
          ", got: ", elementAsDouble(source.type, source.data, i));
   };
-  int64_t wrong = convertElements(source.type, source.data, dtype, target, count, /*rounding=*/false);
+  // An integer stands for an id or a count, of which another is another example. A float is a measurement.
+  int64_t wrong = convertElements(source.type, source.data, dtype, target, count, /*rounding=*/true);
   if (wrong >= 0)
     bad(wrong, "the value must be exact as ", dtypeName(dtype));
+  if (rounds(source.type, dtype))
+    for (int64_t i = 0; i < count; ++i)
+      if (std::isinf(elementAsDouble(fileTypeOf(dtype), target, i)) &&
+          !std::isinf(elementAsDouble(source.type, source.data, i)))
+        bad(i, "the value must be within the range of ", dtypeName(dtype));
   if (input.upper <= input.lower)
     return;
   auto check = [&](auto *values) {

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <numeric>
 #include <set>
@@ -100,8 +101,9 @@ TEST(Batches, PaddingIsZeroAgain) {
   EXPECT_EQ(program.values<float>(batches, 0, 0, 0, 0), (std::vector<float>{1, 2, 3, 0, 4, 5, 6, 0}));
 }
 
-TEST(Batches, ConvertsWhatFitsExactly) {
+TEST(Batches, ConvertsWhatFits) {
   Folder folder;
+  std::vector<std::string> notes;
   auto convert = [&](const char *descr, dtcc_dtype type, const auto &data) {
     using Element = typename std::decay_t<decltype(data)>::value_type;
     std::string shape = "(" + std::to_string(data.size()) + ",)";
@@ -110,13 +112,22 @@ TEST(Batches, ConvertsWhatFitsExactly) {
     program.input("x", type, {});
     return failure([&] {
       Batches batches(program.image(), {{folder.path}, "", {}});
+      notes = batches.notes();
       program.values<char>(batches, 0, 0, 0, 0);
     });
   };
   EXPECT_EQ(convert("<i8", DTCC_I32, std::vector<int64_t>{1, -5}), "");
   EXPECT_NE(convert("<i8", DTCC_I32, std::vector<int64_t>{1, int64_t(1) << 40}).find("example 1"), std::string::npos);
-  EXPECT_EQ(convert("<f8", DTCC_F32, std::vector<double>{0.5, -2}), "");
-  EXPECT_NE(convert("<f8", DTCC_F32, std::vector<double>{0.1}).find("exact as f32"), std::string::npos);
+  EXPECT_NE(convert("<i8", DTCC_F32, std::vector<int64_t>{16777217}).find("exact as f32"), std::string::npos);
+  EXPECT_TRUE(notes.empty());
+  EXPECT_EQ(convert("<f8", DTCC_F32, std::vector<double>{0.1, -2, HUGE_VAL}), "");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("x.npy holds f64, which is rounded to f32, the type of the input 'x'"), std::string::npos);
+  std::string outside = convert("<f8", DTCC_F32, std::vector<double>{0.5, 1e39});
+  EXPECT_NE(outside.find("example 1"), std::string::npos) << outside;
+  EXPECT_NE(outside.find("the value must be within the range of f32, got: 1e+39"), std::string::npos) << outside;
+  EXPECT_EQ(convert("<f4", DTCC_F32, std::vector<float>{0.1f}), "");
+  EXPECT_TRUE(notes.empty());
   EXPECT_EQ(convert("|u1", DTCC_F32, std::vector<uint8_t>{0, 255}), "");
   EXPECT_EQ(convert("|u1", DTCC_I64, std::vector<uint8_t>{0, 255}), "");
   EXPECT_EQ(convert("|b1", DTCC_BOOL, std::vector<uint8_t>{0, 1}), "");

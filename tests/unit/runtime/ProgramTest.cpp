@@ -165,7 +165,7 @@ TEST_F(Program, ProcessesOfOneNodeTrainAsThreads) {
 // Only the rank that reads example 7 fails; the others must not wait for it for ever.
 TEST_F(Program, OneRanksBadInputStopsAll) {
   std::vector<double> x(44 * 5, 0.5);
-  x[7 * 5 + 1] = 0.1; // not exact in f32
+  x[7 * 5 + 1] = 1e39; // more than an f32 holds
   writeNpy(out / "x.npy", "<f8", "(44, 5)", x.data(), x.size() * 8);
   std::string options = "--steps=3 --data=x=" + (out / "x.npy");
   for (int ranks : {1, 2, 4}) {
