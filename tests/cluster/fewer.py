@@ -8,6 +8,9 @@ import json, math, os, pathlib, re, signal, subprocess, sys, tempfile, time
 
 from jobs import EACH, RANKS, Job, build, check, data, ended, model, on, torchrun
 
+# Plans round sums in other orders, and learning amplifies that. At this rate runs of 2 and of 4 ranks without a fault stay
+# within 2e-7 of each other for 2,000 steps; at the default rate they are 4e-2 apart by then.
+RATE = "--lr=1e-5"
 # The agents' own patience: a host that is gone is missed after three heartbeats, and the last ones to come are waited for.
 PATIENCE = "last_call_timeout=2,keep_alive_interval=1,keep_alive_max_attempt=3"
 
@@ -16,7 +19,7 @@ def agent(job, host, root, metrics):
     # Where agents share one store, those that stay tell a newcomer of a later round no MASTER_ADDR (PyTorch 2.15).
     job.start(on(host, torchrun, "--no-python", "--nnodes=1:2", f"--nproc-per-node={EACH}", "--max-restarts=10",
                  "--rdzv-backend=c10d", "--rdzv-endpoint=host1:29500", "--rdzv-id=fewer", f"--rdzv-conf={PATIENCE}",
-                 root / "model", data, "--steps=100000000", "--threads=1", f"--checkpoint={root}/checkpoints",
+                 root / "model", data, "--steps=100000000", RATE, "--threads=1", f"--checkpoint={root}/checkpoints",
                  "--checkpoint-every=10", "--keep=2", f"--metrics={metrics}", "--resume", "--hang-timeout=30"),
               TORCH_DISABLE_SHARE_RDZV_TCP_STORE="1")
 
@@ -77,12 +80,11 @@ def main():
         rows = [row for row in rows_of(metrics) if "loss" in row]
         check([row["step"] for row in rows] == list(range(1, len(rows) + 1)), "no step stands twice or is missing",
               [row["step"] for row in rows])
-        subprocess.run([root / "model", data, f"--ranks={RANKS}", f"--steps={last}", f"--metrics={root}/alone"], check=True,
-                       stdout=subprocess.DEVNULL)
+        subprocess.run([root / "model", data, f"--ranks={RANKS}", f"--steps={last}", RATE, f"--metrics={root}/alone"],
+                       check=True, stdout=subprocess.DEVNULL)
         want = [row["loss"] for row in rows_of(root / "alone") if "loss" in row]
-        # Plans round sums in other orders: runs of 2 and of 4 ranks without a fault are 7e-6 apart until step 300, and then 3e-3.
         far = [(row["step"], row["loss"], loss) for row, loss in zip(rows, want)
-               if not math.isclose(row["loss"], loss, rel_tol=1e-4 if row["step"] <= 300 else 2e-2)]
+               if not math.isclose(row["loss"], loss, rel_tol=2e-6)]
         check(len(want) == last and not far, "the losses are those of all ranks from start to end", far[:5])
         resumed = re.findall(r"resumed from step \d+", job.said())
         check(len(resumed) == 2, "they go on from checkpoints, with fewer ranks and with more", job.said())
