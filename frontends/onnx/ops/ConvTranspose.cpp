@@ -81,9 +81,6 @@ static FailureOr<Spreading> spreadingOf(OpBinder &node, ArrayRef<int64_t> image,
     } else if (automatic == "VALID") {
       s.low[d] = s.high[d] = 0;
     }
-    if (s.low[d] > reach || s.high[d] > reach + s.more[d])
-      return node.error("pads must not be larger than the kernel reaches, " + Twine(reach) +
-                        ", got: " + Twine(std::max(s.low[d], s.high[d])));
   }
   return s;
 }
@@ -128,12 +125,20 @@ static LogicalResult convTransposeRule(OpBinder &node) {
     llvm::append_range(weights, window);
     for (int64_t d = 0; d < spatial; ++d) {
       int64_t reach = (window[d] - 1) * s->dilations[d], spreadSize = (image[d] - 1) * s->strides[d] + 1;
+      // Pads beyond the kernel's reach cut off cells of the image that no cell of the result reads.
+      int64_t unreadLow = std::max<int64_t>(s->low[d] - reach, 0);
+      int64_t unreadHigh = std::max<int64_t>(s->high[d] - reach - s->more[d], 0);
+      if (unreadLow + unreadHigh >= spreadSize)
+        return node.error("pads must leave a cell of the image, got: " + Twine(s->low[d]) + " and " +
+                          Twine(s->high[d]) + " in dimension " + Twine(d));
       x = spread(emit, x, d + 2, s->strides[d]);
+      if (x && unreadLow + unreadHigh)
+        x = cut(emit, x, d + 2, unreadLow, spreadSize - unreadLow - unreadHigh);
       kernel = reversed(emit, kernel, d + 2);
       if (!x || !kernel)
         return failure();
       turn.push_back(d + 3);
-      low.push_back(reach - s->low[d]);
+      low.push_back(std::max<int64_t>(reach - s->low[d], 0));
       result.push_back(spreadSize + reach - s->low[d] - s->high[d] + s->more[d]);
       if (result.back() < 1)
         return node.error("pads must leave a cell of the result, got: " + Twine(result.back()) + " in dimension " +

@@ -21,11 +21,15 @@ import torch.nn.functional as F
 import run  # noqa: I001 - it says where `measure` is
 import measure
 import zoo
+from drawn_layers import LAYERS, SEQUENCE_LAYERS
+from drawn_losses import LOSSES
 from zoo.registry import WORDS, Architecture, classes, fields, numbers
 
 PLANS = ["dp=1", "dp=1 --microbatches=2", "dp=1 --recompute=full", "dp=2", "dp=2 --zero=1", "dp=2 --zero=3", "dp=4 --zero=2",
          "tp=2", "tp=3", "tp=4", "dp=2,tp=2", "dp=2,tp=2 --zero=3", "pp=2 --microbatches=2", "pp=2,tp=2 --microbatches=4",
          "search=2", "search=4"]
+LAYER_PLANS = [*PLANS, "search=4"]
+TOKEN_PLANS = ["cp=2", "dp=2,cp=2", "cp=2,tp=2", "cp=2 --cp-attention=ring", "search=4", "dp=2", "dp=1 --microbatches=2", "tp=2", "pp=2 --microbatches=2"]
 ROWS = 4
 
 
@@ -378,33 +382,44 @@ CALLS = {
     "softmin": of_dim(lambda t, d: F.softmin(t, d)), "numbers": of_dim(lambda t, d: t * torch.arange(t.shape[d], dtype=t.dtype).reshape(
         [-1 if i == d else 1 for i in range(t.dim())])),
 }
+# What is drawn: calls, and losses of the last value.
+KINDS = {"functions": (CALLS, None), "layers": ({**CALLS, **LAYERS} , None), "losses": ({"linear": linear, "tanh": CALLS["tanh"], **LAYERS}, LOSSES),
+         "tokens": ({"linear": linear, "tanh": CALLS["tanh"], **{name: LAYERS[name] for name in SEQUENCE_LAYERS}}, LOSSES)}
 MOST_CELLS = 4096  # of a value, for each of which PyTorch is asked
 
 
 class Drawn(torch.nn.Module):
     """The module of a number. Its loss is a mean over samples."""
 
-    def __init__(self, number):
+    def __init__(self, number, kind="functions"):
         super().__init__()
         draw = Draw(number)
-        self.weights = torch.nn.ParameterList()
-        self.calls, self.names = [], []
+        self.vocabulary, losses = KINDS[kind]
+        self.weights, self.layers = torch.nn.ParameterList(), torch.nn.ModuleList()
+        self.calls, self.names, self.own_loss, self.enter = [], [], None, None
         length, width = draw.sizes[:2]
+        if kind == "tokens":
+            length *= 1 if length % 2 == 0 else 2  # ranks split it
         self.shape, self.length = (length, width), length
         with torch.random.fork_rng():
             torch.manual_seed(number)
             x, ids = torch.randn(ROWS, length, width), torch.randint(WORDS, (ROWS, length))
+            if kind == "tokens":
+                self.enter = torch.nn.Embedding(WORDS, width)
+                x = self.enter(ids)
             values = [x]
             for _ in range(draw.random.randrange(2, 13)):
                 self.add(draw, values, ids)
             while not self.weights or not values[-1].requires_grad:
                 self.add(draw, values, ids)
         self.last = draw.random.sample(range(len(values)), min(len(values), draw.one(0, 1, 2)))
+        while losses and self.own_loss is None:
+            self.add_loss(draw, losses, values[-1], ids)
 
     def add(self, draw, values, ids):
         """Draws calls until PyTorch takes one."""
         while True:
-            name = draw.one(*CALLS)
+            name = draw.one(*self.vocabulary)
             # Mostly what came last, so that calls lie one behind another.
             operands = [draw.random.randrange(max(0, len(values) - draw.one(1, 1, 2, 9)), len(values)) for _ in range(2)]
             tensors = [*(values[i] for i in operands), ids]
@@ -418,9 +433,9 @@ class Drawn(torch.nn.Module):
                 return len(self.weights) + len(fresh) - 1
 
             try:
-                call = CALLS[name](draw, tensors, parameter)
+                call = self.vocabulary[name](draw, tensors, parameter)
                 value = call(tensors, [*self.weights, *fresh])
-            except (RuntimeError, IndexError, TypeError, ValueError):
+            except (RuntimeError, IndexError, TypeError, ValueError, KeyError, AttributeError, AssertionError):
                 continue
             if value.dim() > 5 or value.dim() < 2 or value.shape[0] != ROWS or not 0 < value.numel() <= MOST_CELLS:
                 continue
@@ -429,29 +444,47 @@ class Drawn(torch.nn.Module):
                 continue
             factor = float(f"{1 / spread:.2g}")
             self.weights.extend(fresh)
+            if isinstance(call, torch.nn.Module):
+                self.layers.append(call)
             self.calls.append((call, operands, factor))
             self.names.append(f"{len(values)}: {name} of {', '.join(map(str, operands))} {list(value.shape)}")
             values.append(value * factor)
             return
 
+    def add_loss(self, draw, losses, last, ids):
+        """One of LOSSES that PyTorch takes, with a gradient."""
+        name = draw.one(*losses)
+        loss, scores, numbers = losses[name](draw), last.detach().flatten(1).requires_grad_(), torch.tensor([[0.3, -0.2]] * ROWS)
+        try:
+            value = loss(scores, ids, numbers).mean()
+            gradient, = torch.autograd.grad(value, scores)
+        except (RuntimeError, IndexError, TypeError, ValueError):
+            return
+        if 1e-3 < abs(value.item()) < 1e3 and 1e-4 < gradient.norm().item() < 1e3:
+            self.own_loss, self.factor = loss, float(f"{1 / max(1.0, gradient.norm().item()):.2g}")
+            self.names.append(f"loss: {name} {getattr(loss, 'said', '')}")
+
     def forward(self, x, ids, y):
-        values = [x]
+        values = [x if self.enter is None else self.enter(ids)]
         for call, operands, factor in self.calls:
             values.append(call([*(values[i] for i in operands), ids], list(self.weights)) * factor)
+        if self.own_loss is not None:
+            return self.own_loss(values[-1].flatten(1), ids, y).mean() * self.factor
         errors = [(torch.tanh(values[i].flatten(1).mean(1)) - y[:, 0]).square() for i in self.last]
         return (sum(errors) + torch.tanh(values[-1].flatten(1) - y[:, 1:2]).square().mean(1)).mean()
 
 
-def architecture(number):
-    module = Drawn(number)
+def architecture(number, kind="functions"):
+    module = Drawn(number, kind)
     inputs = fields(x=numbers(*module.shape), ids=classes(WORDS, module.length), y=numbers(2))
-    return Architecture(lambda: Drawn(number), inputs, None, "drawn"), module.names
+    return Architecture(lambda: Drawn(number, kind), inputs, None, "drawn"), module.names
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("count", type=int)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--kind", choices=KINDS, default="functions", help="what is drawn: functions, with layers, or layers with losses")
     parser.add_argument("--plans", nargs="+", help="default: two of a list, drawn")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -459,8 +492,9 @@ def main():
     counts = {}
     for number in range(arguments.first, arguments.first + arguments.count):
         name = f"drawn-{number}"
-        zoo.ARCHITECTURES[name], calls = architecture(number)
-        chosen = arguments.plans or random.Random(number).sample(PLANS, 2)
+        zoo.ARCHITECTURES[name], calls = architecture(number, arguments.kind)
+        kinds = {"functions": PLANS, "tokens": TOKEN_PLANS}
+        chosen = arguments.plans or random.Random(number).sample(kinds.get(arguments.kind, LAYER_PLANS), 2)
         for row in run.rows_of(name, chosen, "sgd"):
             # Gradients that cancel are rounding, which moves no loss.
             if row["status"] == "far" and row["loss"] <= run.REACH and row["gradient_norm"] <= 100 * row["torch_gradient_norm"]:

@@ -135,12 +135,15 @@ class Case:
 
             self.reference = functools.cache(reference)
             self.exact = lambda microbatches: reference(torch.float64, microbatches)
+            self.module = module
             # Statistics of micro-batches are another model's.
             self.has_batch_norms = any(isinstance(m, torch.nn.modules.batchnorm._BatchNorm) for m in module.modules())
             with forms.traced_experts(module):
                 if draws_numbers(module, architecture, step_of(data, 0)):
                     raise ValueError("the module draws random numbers, such as dropout")
-            self.reference(torch.float64, 1), self.reference(torch.float32, 1)
+            for dtype in (torch.float64, torch.float32):
+                if not numpy.isfinite(self.reference(dtype, 1)).all():
+                    raise ValueError("the module diverges")
         except Exception as error:  # noqa: BLE001 - a mistake of the zoo
             raise Unprepared("torch", repr(error)[-600:]) from error
         try:

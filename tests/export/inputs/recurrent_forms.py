@@ -22,7 +22,7 @@ class Model(nn.Module):
         self.ends, self.enter = ends, nn.Embedding(WORDS, WIDTH)
         self.layers = kind(WIDTH, WIDTH, batch_first=True, **settings)
         directions = 2 if settings.get("bidirectional") else 1
-        self.out = nn.Linear(directions * WIDTH, 1)
+        self.out = nn.Linear(directions * (settings.get("proj_size") or WIDTH), 1)
         shape = (directions * settings.get("num_layers", 1), 1, WIDTH)
         self.starts = nn.ParameterList(torch.randn(shape) for _ in range(starts))
 
@@ -58,6 +58,8 @@ MODELS = {
     "lstm_started": lambda: Model(nn.LSTM, starts=2, num_layers=2),
     "gru_started": lambda: Model(nn.GRU, starts=1, bidirectional=True),
     "tanh_started": lambda: Model(nn.RNN, starts=1),
+    "lstm_projected": lambda: Model(nn.LSTM, num_layers=2, bidirectional=True, proj_size=5),
+    "lstm_projected_alone": lambda: Model(nn.LSTM, ends=False, proj_size=4, bias=False),
 }
 ROWS = against_torch.STEPS * against_torch.BATCH
 

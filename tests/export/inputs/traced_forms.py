@@ -114,6 +114,14 @@ def gaussian_loss(self, x):
                 nn.functional.gaussian_nll_loss(x, x.flip(1), variances.mean(-1) + 1, reduction="sum") / x.numel())
 
 
+def weighted_and_smoothed(self, x):
+    """Cross entropy with class weights, smoothing and labels that do not count, and its three reductions."""
+    labels, weights = (x[..., 0] > 0).long() * 3, torch.linspace(0.5, 2.0, WIDTH, dtype=x.dtype)
+    losses = [nn.functional.cross_entropy(x.transpose(1, 2), labels, weights, ignore_index=ignored, reduction=reduction, label_smoothing=0.2)
+              for ignored, reduction in ((0, "mean"), (-100, "sum"), (3, "none"), (-100, "mean"))]
+    return x * (losses[0] + losses[1] / 24 + losses[2].mean() + losses[3])
+
+
 class Model(nn.Module):
     def __init__(self, form):
         super().__init__()
@@ -126,7 +134,7 @@ class Model(nn.Module):
 
 FORMS = (complex_rotary, chunk_of_symbol, chunk_of_unequal_parts, number_first, uniform_numbers, counted_down, greatest_of_windows, hypotenuse,
          moved_layer, nothing_to_flatten, running, least_of_some, chosen_of_two, counted_smaller, beside_each_other,
-         more_than_places, gaussian_loss, in_double)
+         more_than_places, gaussian_loss, in_double, weighted_and_smoothed)
 ROWS = against_torch.STEPS * against_torch.BATCH
 
 if __name__ == "__main__":

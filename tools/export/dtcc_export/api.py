@@ -146,10 +146,11 @@ def refusals():
 
 @dataclasses.dataclass
 class Traced:
-    """The exporter's own result, before any optimization; buffers whose next values are its last outputs; parameters
-    without gradient."""
+    """The exporter's own result, before any optimization; buffers whose next values are outputs behind its own; the number
+    of outputs behind these, results of batch norms that nothing else reads; parameters without gradient."""
     model: ir.Model
     changed: list
+    unread: int
     without_gradient: set
 
 
@@ -162,13 +163,13 @@ def trace(wrapper, inputs, dynamic, opset):
             program = torch.export.export(
                 wrapper, (), kwargs=inputs, strict=False,
                 dynamic_shapes={n: {a: dims[s] for a, s in d.items()} for n, d in shapes.items()})
-        changed = gradients.mark(program)
+        changed, unread = gradients.mark(program)
         without_gradient = compare.check_trace(program, wrapper, inputs, {*changed, *statistics_of(wrapper)})
         program = rewrite_lossy_calls(program)
         exported = torch.onnx.export(program, (), kwargs=inputs, dynamo=True, dynamic_shapes=shapes, optimize=False,
                                      verbose=False, opset_version=opset,
                                      custom_translation_table=operators.TRANSLATIONS)
-    return Traced(exported.model, changed, without_gradient)
+    return Traced(exported.model, changed, unread, without_gradient)
 
 
 def statistics_of(module):
@@ -246,8 +247,10 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
     for name in result.changed:
         if name not in graph.initializers:
             add_initializer(graph, name, module.get_buffer(name.removeprefix(PREFIX)))
+    unread = [graph.outputs.pop() for _ in range(result.unread)]
     follows = surgery.switch_on_batch_norm(graph, moving)
     follows |= surgery.name_buffers(graph, result.changed)
+    surgery.put_out_statistics(graph, unread)
     statistics = [v for n, v in graph.initializers.items()
                   if n.endswith((".running_mean", ".running_var")) or n in follows]
 

@@ -16,6 +16,7 @@ from .losses import ExportError
 from .operators import REPLACE, STOP
 
 SET_GRAD = torch.ops.higher_order.wrap_with_set_grad_enabled
+BATCH_NORM = torch.ops.aten.batch_norm.default
 DETACHES = (torch.ops.aten.detach.default, torch.ops.aten.detach_.default)
 
 
@@ -79,12 +80,23 @@ def base(node):
     return node
 
 
+def unread_batch_norms(graph):
+    """Batch norms that move running statistics and whose results no output reads, as in a head that is not trained now."""
+    read = set()
+    for node in reversed(graph.nodes):
+        if node.op == "output" or node in read:
+            read.update(node.all_input_nodes)
+    return [n for n in graph.nodes if n.target is BATCH_NORM and n.args[3] is not None and n.args[5] and n not in read]
+
+
 def expose_buffers(program, changed):
-    """What forward leaves in buffers are outputs of the program, behind its own. changed: placeholders."""
+    """What forward leaves in buffers are outputs of the program, behind its own; so are the results of batch norms that
+    serve their statistics alone. changed: placeholders. Returns the number of these batch norms."""
     graph, signature = program.graph_module.graph, program.graph_signature
     output = next(n for n in graph.nodes if n.op == "output")
     values = list(output.args[0])
-    for node in changed:
+    unread = unread_batch_norms(graph)
+    for node in [*changed, *unread]:
         with graph.inserting_before(output):
             copy = graph.call_function(torch.ops.aten.clone.default, (node,))
         copy.meta = {"val": node.meta["val"]}
@@ -94,13 +106,15 @@ def expose_buffers(program, changed):
         program.module_call_graph[0].signature.outputs.append(argument)
     output.args = (tuple(values),)
     program.module_call_graph[0].signature.out_spec = pytree.tree_flatten((0,) * len(values))[1]
+    return len(unread)
 
 
 def mark(program):
     """Rewrites the traced program: what stops a gradient in PyTorch is an operator that says so.
 
-    Returns the names of the buffers that forward changes, in the order of the outputs that follow them. The running
-    statistics of batch norm are not among them: its operator moves them.
+    Returns the names of the buffers that forward changes, in the order of the outputs that follow them, and how many
+    outputs follow these for their batch norms' sake. The running statistics of batch norm are not among the buffers: its
+    operator moves them.
     """
     module = program.graph_module
     graph = module.graph
@@ -156,8 +170,8 @@ def mark(program):
             operands = [n for n in operands if n is node.args[1]]
         if operands and (is_float(node) or not isinstance(node.meta.get("val"), torch.Tensor)):
             tracked.add(node)
-    expose_buffers(program, moved)
+    unread = expose_buffers(program, moved)
     graph.eliminate_dead_code()
     graph.lint()
     module.recompile()
-    return [buffers[n.name] for n in moved]
+    return [buffers[n.name] for n in moved], unread

@@ -111,6 +111,12 @@ def switch_on_batch_norm(graph, training):
     return follows
 
 
+def put_out_statistics(graph, results):
+    """Makes the statistics of batch norms, of which `results` are the results, outputs of the graph: nothing else reads them."""
+    for result in results:
+        graph.outputs.extend(list(behind_identities(result).producer().outputs)[1:])
+
+
 def behind_identities(value):
     while value is not None and value.producer() is not None and value.producer().op_type == "Identity":
         value = value.producer().inputs[0]

@@ -3,7 +3,6 @@
 """Calls that the exporter translates into something else than PyTorch computes, without a word, or into what does not train.
 
 - cross_entropy: label_smoothing is left out, and targets that are probabilities are taken for classes. Both are written out here.
-- cross_entropy of classes with class weights and smoothing: refused.
 - scatter_reduce by means: the last write stays instead. It is written out as a sum over a count.
 - avg_pool2d, avg_pool3d: divisor_override is left out. It is written out as a factor.
 - cdist: there is no operator for it. It is written out.
@@ -54,12 +53,14 @@ def smoothed(logits, target, weight=None, reduction=MEAN, ignore_index=-100, lab
     hard = F.nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=("none", "mean", "sum")[reduction])
     if label_smoothing == 0.0:
         return hard
-    if weight is not None:
-        raise ExportError("cross_entropy with label_smoothing and class weights does not export; write the loss out")
     scored = (target != ignore_index).to(logits.dtype)
-    spread = -logs.mean(axis) * scored
+    if weight is None:
+        spread, shares = -logs.mean(axis) * scored, scored
+    else:
+        spread = -(logs * weight.reshape(-1, *(1,) * (logits.dim() - axis - 1))).mean(axis) * scored
+        shares = weight[torch.where(target != ignore_index, target, 0)] * scored
     if reduction == MEAN:
-        spread = spread.sum() / scored.sum()
+        spread = spread.sum() / shares.sum()
     elif reduction == SUM:
         spread = spread.sum()
     return (1.0 - label_smoothing) * hard + label_smoothing * spread
