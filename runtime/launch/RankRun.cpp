@@ -59,19 +59,21 @@ public:
         traceOfStreams(shared.options.profile.empty() ? nullptr : new Trace(shared.options.profileSteps)),
         rank(image, number, team, shared.begin.seed),
         device(createDevice({rank, shared.kernels, &shared.transport, trace.get(), traceOfStreams.get(),
-                             ordinalOf(shared, number), shared.options.graphs, shared.options.tune,
-                             shared.options.ownAttention})),
+                             ordinalOf(shared, number), shared.options.graphs,
+                             TuningRequest{shared.options.tune, shared.begin.choices}, shared.options.ownAttention})),
         executor(rank, *device) {}
 
   ~RankRun() { shared.transport.tellWhere(nullptr); }
 
   RankResult run() {
     openCommunicators();
+    executor.bind();
+    base.choices = device->choices();
     if (shared.checkpoint)
       shared.checkpoint->load(rank);
     else
       initializeStates(rank, shared.begin.seed, shared.weights);
-    executor.bind();
+    executor.begin();
     if (overlaps())
       device->overlap();
     if (shared.options.generate.isAsked())
