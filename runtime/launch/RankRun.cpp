@@ -18,7 +18,7 @@
 #include "runtime/data/ReadAhead.h"
 #include "runtime/generate/Generation.h"
 #include "runtime/image/TraceSummary.h"
-#include "runtime/kernels/ProductRate.h"
+#include "runtime/kernels/MeasuredRates.h"
 #include "runtime/launch/Initialize.h"
 #include "runtime/launch/Nonfinite.h"
 
@@ -213,12 +213,14 @@ private:
   }
 
   /// The peak rate of this rank's arithmetic: a GPU's by its data sheet, else that of a large product on the rank's
-  /// threads.
-  ProductPeak peak() {
+  /// threads, with the rate at which they read the rank's largest arena.
+  RankPeak peak() {
     if (image.isForGpus())
       return {image.header().peak_flops / static_cast<double>(image.mesh().ranks()), "by the data sheet of the GPU"};
-    return {productRate(team), "a large product of f32 on the " + std::to_string(team.threads()) +
-                                   (team.threads() == 1 ? " thread" : " threads") + " of the rank, measured now"};
+    return {productRate(team),
+            "a large product of f32 on the " + std::to_string(team.threads()) +
+                (team.threads() == 1 ? " thread" : " threads") + " of the rank, measured now",
+            readRate(rank)};
   }
 
   /// Begins a checkpoint of the state behind `step`, if one is asked for and it is not there yet.
