@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs of processors with --tune beside the same programs without, in turns of one step.
 
-One line a network: how many operations are measured and how many of them take another way than that of the rule, the
-seconds that measuring takes at start (a run that measures less one that reads the choices), and the ratios of the pairs'
-steps (without --tune over with it, above 1 where --tune is faster) with their quartiles. Runs in a Python with the
-requirements of tools/export:
+One line a network: how many operations are measured and which ways they take; the seconds that measuring takes at start,
+by the clock and of a processor (a run that measures less one that reads the choices); and the ratios of the pairs' steps
+(without --tune over with it, above 1 where --tune is faster) with their quartiles. Runs in a Python with the requirements
+of tools/export:
 
     build/export/bin/python tests/benchmarks/tuning.py gpt2-124m vit-base bert-base
 """
 import argparse
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -23,10 +24,11 @@ import pairs
 
 
 def start_seconds(command):
-    """Seconds of a run of one step, by the clock."""
-    began = time.perf_counter()
+    """Seconds of a run of one step, by the clock and of a processor."""
+    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.perf_counter() - began, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def choices_of(path):
@@ -65,7 +67,8 @@ def compare(name, arguments, folder):
         way = words.split()[0]
         ways[way] = ways.get(way, 0) + 1
     measure.emit(benchmark="tuning", network=name, threads=arguments.threads, pairs=len(rows), load=measure.busy(),
-                 operations=len(choices), ways=ways, measuring_seconds=round(measuring - reading, 2),
+                 operations=len(choices), ways=ways, measuring_seconds=round(measuring[0] - reading[0], 2),
+                 measuring_processor_seconds=round(measuring[1] - reading[1], 2),
                  rule_seconds=round(statistics.median(r[0] for r, _ in rows), 3),
                  tuned_seconds=round(statistics.median(t[0] for _, t in rows), 3),
                  ratio=pairs.quartiles([r[0] / t[0] for r, t in rows]),

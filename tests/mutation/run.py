@@ -231,7 +231,7 @@ MUTATIONS = [
     Mutation("tune: a resumed run leaves out the checkpoint's choices", "runtime/launch/RankRun.cpp",
              "shared.options.tune, shared.begin.choices", 'shared.options.tune, ""', CHOICES),
     Mutation("tune: a rank keeps what another cannot take", "runtime/tuning/Tuning.cpp", "refused = onAnyRank(refused, all);",
-             "", unit("runtime-files", "TuningTest.*")),
+             "(void)onAnyRank(refused, all);", unit("runtime-files", "TuningTest.*")),
     Mutation("products: a bias behind the library's is read as the result's type", "runtime/cuda/kernels/product/ProductEpilogue.cu",
              "cellAt(p.bias, p.biasType,", "cellAt(p.bias, p.type,", CUDNN),
     Mutation("products: parts of a sum are added up in halves", "runtime/cuda/ops/LibraryProduct.cpp",
