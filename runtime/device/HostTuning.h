@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A processor's part of --tune (runtime/tuning/Tuning.h): the ways of a library op are timed
-// by a clock, on the threads of the rank. Ways are timed in turns and one must be clearly
-// faster than that of the rule, because other work on the machine makes times vary.
+// A processor's part of --tune (runtime/tuning/Tuning.h): the ways of a library op are run on
+// the threads of the rank, and the processor time of the thread that took most counts. It is
+// the time on a machine without other work, however busy this one is. Other work still takes
+// room in the caches, so ways are timed in turns, and one must be clearly faster than that
+// of the rule.
 //
 //===----------------------------------------------------------------------===//
 
