@@ -54,7 +54,7 @@ public:
     return timeOf(std::clamp(static_cast<int>(wanted / std::max(first, 1e-7)), 2, 200));
   }
   int passes() const override { return 3; }
-  double margin() const override { return 0.05; }
+  double margin() const override { return 0.1; }
 
 private:
   double timeOf(int runs) {
