@@ -34,6 +34,16 @@ Json axesJson(const dtcc_axes &axes) {
   return list;
 }
 
+Json linesJson(const std::string &text) {
+  Json list = Json::array();
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    list.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return list;
+}
+
 /// Reads with one message for whatever is missing or of the wrong type.
 class Reader {
 public:
@@ -179,6 +189,8 @@ std::string manifestText(const Image &image, const RunPosition &position, const 
     json["skipped"] = position.skipped;
   if (!position.gradNorms.empty())
     json["grad_norms"] = position.gradNorms;
+  if (!position.choices.empty())
+    json["choices"] = linesJson(position.choices);
   for (const dtcc_axis &axis : image.axes())
     json["mesh"].push_back({{"name", std::string(image.string(axis.name))},
                             {"size", axis.size},
@@ -257,6 +269,12 @@ Manifest parseManifest(std::string_view text, const std::string &path) {
       if (!norm.is_number())
         reader.bad("the field 'grad_norms' must hold numbers, got: " + shortText(norm));
       manifest.position.gradNorms.push_back(norm.get<float>());
+    }
+  if (json.contains("choices"))
+    for (const Json &line : json["choices"]) {
+      if (!line.is_string())
+        reader.bad("the field 'choices' must hold lines of text, got: " + shortText(line));
+      manifest.position.choices += line.get<std::string>() + '\n';
     }
   const Json &seed = reader.field(json, "seed");
   if (!seed.is_number_unsigned())

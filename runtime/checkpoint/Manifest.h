@@ -31,6 +31,8 @@ struct RunPosition {
   std::optional<double> best = {}; /* smallest loss of evaluations so far, if there were any */
   int64_t skipped = 0; /* steps that were left out because they were not finite; without those of a loss scale */
   std::vector<float> gradNorms = {}; /* of the last steps, oldest first; empty: nobody asks (--max-grad-norm-ratio) */
+  /// Ways by which commands were computed, as text (runtime/tuning/Choices.h); empty: those of no measurement (--tune).
+  std::string choices = {};
 };
 
 /// Facts that must be the same when a run goes on, so that it trains what it was to train. The plan may be another.

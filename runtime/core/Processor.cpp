@@ -9,6 +9,8 @@
 
 #include "runtime/core/Error.h"
 
+#include <fstream>
+
 namespace dtcc::rt {
 namespace {
 
@@ -44,6 +46,15 @@ void checkProcessor(std::string_view name) {
     if (processor.name == name && processor.level > machineLevel())
       fail("the program was compiled for ", name, " (x86-64-v", processor.level, "), and this processor has x86-64-v",
            machineLevel(), " only: compile it again here, or with --mcpu of this processor");
+}
+
+std::string processorName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name"))
+      if (size_t colon = line.find(": "); colon != std::string::npos)
+        return line.substr(colon + 2);
+  return "a processor";
 }
 
 } // namespace dtcc::rt

@@ -13,6 +13,7 @@
 #ifndef DTCC_RUNTIME_CORE_PROCESSOR_H
 #define DTCC_RUNTIME_CORE_PROCESSOR_H
 
+#include <string>
 #include <string_view>
 
 namespace dtcc::rt {
@@ -20,6 +21,9 @@ namespace dtcc::rt {
 /// Throws Error if `name` (as in --mcpu) is of a higher level than this processor.
 /// Unknown names pass.
 void checkProcessor(std::string_view name);
+
+/// The name that the system gives to this processor: "AMD EPYC 9654 ..".
+std::string processorName();
 
 } // namespace dtcc::rt
 

@@ -259,10 +259,10 @@ void CudaDevice::tune() {
     std::iota(members.begin(), members.end(), int64_t{0});
     all = setup.transport->group("tuning", members, rank.abi.rank);
   }
-  cuda::tune(sites, setup.tune, gpu, launcher, rank, all.get());
+  chosen = cuda::tune(sites, setup.tuning, gpu, launcher, rank, all.get());
 }
 
-void CudaDevice::begin() {
+void CudaDevice::prepare() {
   Rank &rank = setup.rank;
   gpu.nowDoing("starting");
   openGroups();
@@ -274,9 +274,13 @@ void CudaDevice::begin() {
   for (size_t i = 0; i < bound.size(); ++i)
     if (uint32_t stream = rank.image.commands()[rank.stage.commands.first + i].stream; bound[i].op)
       streams[stream].workspace = launcher.workspace(stream);
-  if (!setup.tune.empty())
+  if (setup.tuning.isAsked())
     tune();
   loadLibraries();
+}
+
+void CudaDevice::begin() {
+  const Rank &rank = setup.rank;
   uploadStates();
   std::vector<uint32_t> scalars;
   std::copy_if(std::begin(rank.stage.scalars), std::end(rank.stage.scalars), std::back_inserter(scalars),

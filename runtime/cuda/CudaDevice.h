@@ -37,7 +37,9 @@ public:
   /// They always do.
   void overlap() override {}
   void bind(uint32_t command) override;
+  void prepare() override;
   void begin() override;
+  const std::string &choices() const override { return chosen; }
   void upload(uint32_t view, int64_t slot) override;
   void download(std::span<const uint32_t> views, int64_t slot) override;
   void downloadStates() override;
@@ -98,6 +100,7 @@ private:
   Range messageMemory;             /* what is left of it; addresses */
   std::vector<HostMirror> mirrors; /* of the stage's arenas; empty for those that lie with the host */
   std::vector<Range> states;       /* of each of the image's arenas, what holds states */
+  std::string chosen;              /* see choices() */
   CUmodule program = nullptr;
   /// The rank's dtcc_rank of each slot, each with its coordinates; behind all slots Rank::gradNormLimit.
   CUdeviceptr records = 0;

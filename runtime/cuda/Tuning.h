@@ -1,25 +1,23 @@
-//===- Tuning.h - Ways of commands by measurement ------------- -*- C++ -*-===//
+//===- Tuning.h - Ways of a GPU's commands by measurement ----- -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// `--tune=FILE`. What each way of a command (TunableOp.h) has by its library's heuristic is run
-// where the command will run, before there are states, on zeros, at most with the workspace
-// that is planned. A problem (sizes, types, strides, alignment, epilogue or mask, GPU, version
-// of the library) is measured once, by the first rank that has it, and all ranks take its
-// choice: what one rank adds up in another order the others must, too. The file keeps choices
-// between runs.
+// A GPU's part of --tune (runtime/tuning/Tuning.h): the ways of a command (TunableOp.h) are
+// timed by events of a stream, at most with the workspace that is planned. What a way of a
+// library does is decided by an algorithm of its heuristic, so a problem also names the GPU
+// and the version of the library.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_RUNTIME_CUDA_TUNING_H
 #define DTCC_RUNTIME_CUDA_TUNING_H
 
-#include "runtime/collective/Communicator.h"
 #include "runtime/cuda/driver/GpuLauncher.h"
 #include "runtime/cuda/driver/TunableOp.h"
+#include "runtime/tuning/Tuning.h"
 
 #include <string>
 #include <vector>
@@ -34,10 +32,9 @@ struct TuningSite {
   std::vector<void *> buffers;
 };
 
-/// Chooses for all sites. `all`: the group of all ranks, each of which calls this; null: one rank. The first reads and
-/// writes `file`. Throws Error if that is no such file, or cannot be written.
-void tune(std::span<const TuningSite> sites, const std::string &file, Gpu &gpu, GpuLauncher &launcher, Rank &rank,
-          Communicator *all);
+/// Chooses for all sites, as dtcc::rt::tune.
+std::string tune(std::span<const TuningSite> sites, const TuningRequest &request, Gpu &gpu, GpuLauncher &launcher,
+                 Rank &rank, Communicator *all);
 
 } // namespace dtcc::rt::cuda
 

@@ -20,6 +20,7 @@
 
 #include "runtime/image/Rank.h"
 #include "runtime/image/Trace.h"
+#include "runtime/tuning/Tuning.h"
 
 #include <functional>
 #include <memory>
@@ -42,7 +43,7 @@ struct DeviceSetup {
   Trace *traceOfStreams = nullptr;      /* of commands that run beside those of the first stream */
   int64_t ordinal = 0;                  /* of the rank among those of its machine: which GPU it gets */
   GraphUse graphs = GraphUse::Auto;
-  std::string tune = {};     /* file of measured choices (--tune); empty: none is measured */
+  TuningRequest tuning = {};
   bool ownAttention = false; /* by kernels of ours, also where a library has it */
 };
 
@@ -58,7 +59,15 @@ public:
 
   /// Makes what a command of the rank's stage (numbered in the image) needs. The rank's communicators are in place.
   virtual void bind(uint32_t command) = 0;
-  /// After the last bind: all states are what they are at Rank::address.
+  /// After the last bind, while all arenas are zero; what runs here leaves them so. Chooses ways to compute commands,
+  /// if that is asked for. All ranks call it together.
+  virtual void prepare() {}
+  /// The choices that any rank has taken, as text (runtime/tuning/Choices.h); empty: none.
+  virtual const std::string &choices() const {
+    static const std::string none;
+    return none;
+  }
+  /// After prepare(): all states are what they are at Rank::address.
   virtual void begin() {}
 
   /// Makes the host's writes to a view in `slot` visible to the commands that follow.

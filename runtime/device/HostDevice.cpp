@@ -9,6 +9,7 @@
 
 #include "runtime/collective/Communicator.h"
 #include "runtime/device/CommandCollective.h"
+#include "runtime/device/HostTuning.h"
 
 #include <algorithm>
 
@@ -49,6 +50,21 @@ void HostDevice::bind(uint32_t number) {
   default:
     break;
   }
+}
+
+void HostDevice::prepare() {
+  if (!setup.tuning.isAsked())
+    return;
+  Rank &rank = setup.rank;
+  std::vector<HostSite> sites;
+  for (size_t i = 0; i < bound.size(); ++i)
+    if (LibraryOp *op = bound[i].library.get(); op && op->ways()) {
+      std::vector<void *> buffers;
+      for (uint32_t view : rank.image.operands(rank.image.commands()[rank.stage.commands.first + i]))
+        buffers.push_back(rank.address(view, 0));
+      sites.push_back({op, std::move(buffers)});
+    }
+  chosen = tuneHost(sites, setup.tuning, rank);
 }
 
 void HostDevice::overlap() {

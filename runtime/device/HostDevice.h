@@ -34,6 +34,8 @@ public:
   std::byte *arena(uint32_t number) const override { return setup.rank.arenas[number]; }
   void overlap() override;
   void bind(uint32_t command) override;
+  void prepare() override;
+  const std::string &choices() const override { return chosen; }
   void run(uint32_t command, void *const *buffers, const void *predicate) override;
   void endAction() override;
   void beginStep() override { exchanged = 0; }
@@ -56,6 +58,7 @@ private:
   DeviceSetup setup;
   std::vector<ArenaMemory> memory;
   std::vector<Bound> bound; /* by command of the stage */
+  std::string chosen;       /* see choices() */
   std::unique_ptr<StreamThread> second;
   double exchanged = 0; /* seconds of the step */
 };

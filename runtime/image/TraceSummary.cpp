@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kMostRows = 16;
 
 struct Row {
-  double seconds = 0, flops = 0;
+  double seconds = 0, flops = 0, bound = 0;
   std::set<std::string> modules; /* that share the row */
 };
 using Rows = std::map<std::string, Row>;
@@ -44,9 +44,19 @@ std::string withoutNumbers(std::string_view module) {
   return text;
 }
 
+bool isKnown(const RankPeak &peak) { return peak.flops > 0 && peak.bytes > 0; }
+
+/// The least time of a command that computes.
+double boundOf(const dtcc_command &command, const RankPeak &peak) {
+  if (!isKnown(peak) || isCommunication(command))
+    return 0;
+  return std::max(command.flops / peak.flops, command.bytes / peak.bytes);
+}
+
 class Table {
 public:
-  Table(const ProductPeak &peak, double steps, double total) : peak(peak.flops), steps(steps), total(total) {}
+  Table(const RankPeak &peak, double steps, double total)
+      : peak(peak.flops), isBounded(isKnown(peak)), steps(steps), total(total) {}
 
   std::string text(const char *title, const Rows &rows) const {
     std::vector<std::pair<std::string, Row>> sorted(rows.begin(), rows.end());
@@ -58,13 +68,14 @@ public:
       for (size_t i = kMostRows - 1; i < sorted.size(); ++i) {
         rest.seconds += sorted[i].second.seconds;
         rest.flops += sorted[i].second.flops;
+        rest.bound += sorted[i].second.bound;
       }
       std::string name = std::to_string(sorted.size() - kMostRows + 1) + " more";
       sorted.resize(kMostRows - 1);
       sorted.push_back({name, rest});
     }
-    std::string text =
-        formatText("  %-44s %10s %7s %12s%s\n", title, "a step", "share", "GFLOP/s", peak > 0 ? "   of peak" : "");
+    std::string text = formatText("  %-44s %10s %7s %12s%s%s\n", title, "a step", "share", "GFLOP/s",
+                                  peak > 0 ? "   of peak" : "", isBounded ? "  of bound" : "");
     for (const auto &[name, row] : sorted)
       text += line(titleOf(name, row), row);
     return text;
@@ -75,23 +86,32 @@ private:
     std::string text = formatText("  %-44.44s %10s %5.1f %%", name.c_str(), secondsText(row.seconds / steps).c_str(),
                                   100 * row.seconds / total);
     double rate = row.seconds > 0 ? row.flops / row.seconds : 0;
+    const bool isShared = isBounded && row.bound > 0 && row.seconds > 0;
     if (rate > 0)
       text += formatText(" %12.1f", rate * 1e-9);
+    else if (isShared)
+      text += formatText(" %12s", "");
     if (rate > 0 && peak > 0)
       text += formatText(" %7.1f %%", 100 * rate / peak);
+    else if (isShared)
+      text += formatText(" %9s", "");
+    if (isShared)
+      text += formatText(" %7.1f %%", 100 * row.bound / row.seconds);
     return text + "\n";
   }
 
-  double peak, steps, total;
+  double peak;
+  bool isBounded;
+  double steps, total;
 };
 
 } // namespace
 
-std::string summaryText(const Image &image, const Trace &trace, const ProductPeak &peak) {
+std::string summaryText(const Image &image, const Trace &trace, const RankPeak &peak) {
   const std::vector<bool> evaluates = evaluationCommands(image);
   Rows modules, ops;
   std::set<int64_t> steps;
-  double total = 0;
+  double total = 0, computed = 0, bound = 0;
   for (const Trace::Event &event : trace.recorded()) {
     if (evaluates[event.command])
       continue;
@@ -99,6 +119,8 @@ std::string summaryText(const Image &image, const Trace &trace, const ProductPea
     double seconds = std::chrono::duration<double>(event.end - event.begin).count();
     steps.insert(event.step);
     total += seconds;
+    computed += isCommunication(command) ? 0 : seconds;
+    bound += boundOf(command, peak);
     std::string module(image.string(command.module)), title = withoutNumbers(module);
     if (isCommunication(command))
       title += title.empty() ? "communication" : ": communication";
@@ -109,6 +131,7 @@ std::string summaryText(const Image &image, const Trace &trace, const ProductPea
     for (Row *row : {&ofModule, &ops[opName(image, command)]}) {
       row->seconds += seconds;
       row->flops += command.flops;
+      row->bound += boundOf(command, peak);
     }
   }
   if (steps.empty() || total <= 0)
@@ -120,6 +143,11 @@ std::string summaryText(const Image &image, const Trace &trace, const ProductPea
                                 static_cast<long long>(*steps.begin()), static_cast<long long>(*steps.rbegin()));
   if (peak.flops > 0)
     text += formatText("  peak: %.1f GFLOP/s, ", peak.flops * 1e-9) + peak.source + "\n";
+  if (bound > 0)
+    text +=
+        formatText("  bound: %s a step, with each command at the peak or at %.1f GB/s of memory; computing took %.2f "
+                   "times that\n",
+                   secondsText(bound / count).c_str(), peak.bytes * 1e-9, computed / bound);
   if (trace.leftOut() > 0)
     text += formatText("  the trace is full: %zu later commands of the rank are not in it; --profile-steps=N:M chooses "
                        "the steps\n",

@@ -63,12 +63,20 @@ constexpr int64_t leastPackedRows = 512;
 /// Longer sums than this are sums of parts, and no slower for that.
 constexpr int64_t longestLibrarySum = 1024;
 
+/// What is taken without a measurement. A library that cannot compute the product leaves it to our own.
+ProductMethod methodByRule(const ProductProblem &p) {
+  if (!crowdsCaches(p))
+    return ProductMethod::OneDnn;
+  return p.m < leastPackedRows ? ProductMethod::Own : ProductMethod::OneDnnPacked;
+}
+
 /// Tiles of a library that take more than this are left to our own product.
 constexpr size_t largestScratch = size_t(64) << 20;
 
 } // namespace
 
-Matmul::Matmul(const ProductProblem &problem, const VectorKernels &kernels, TeamScratch &scratch)
+Matmul::Matmul(const ProductProblem &problem, const VectorKernels &kernels, TeamScratch &scratch,
+               std::optional<ProductMethod> wanted)
     : planned(problem), kernels(kernels) {
   mergeBatch(planned);
   if (planned.n > 1 && planned.outStrides[2] != 1 && planned.outStrides[1] == 1 && !planned.bias) {
@@ -79,15 +87,16 @@ Matmul::Matmul(const ProductProblem &problem, const VectorKernels &kernels, Team
                normalise(planned.k, planned.n, planned.rhsStrides) &&
                normalise(planned.m, planned.n, planned.outStrides) && planned.outStrides[2] == 1 &&
                (!planned.bias || planned.biasStride == 1 || planned.n == 1);
-  const bool crowded = crowdsCaches(planned);
-  if (plain && !(crowded && planned.m < leastPackedRows)) {
+  const ProductMethod method = wanted.value_or(methodByRule(planned));
+  if (plain && method != ProductMethod::Own) {
     // For halves the error of the library's long sums is below the rounding of the operands.
     constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
-    library = createOneDnnProduct(planned, crowded ? OneDnnOperands::Packed : OneDnnOperands::InPlace,
-                                  planned.type == DTCC_F32 ? longestLibrarySum : unlimited);
+    library = createOneDnnProduct(
+        planned, method == ProductMethod::OneDnnPacked ? OneDnnOperands::Packed : OneDnnOperands::InPlace,
+        planned.type == DTCC_F32 ? longestLibrarySum : unlimited);
   }
   if (library && library->scratchBytes() <= largestScratch) {
-    chosen = crowded ? ProductMethod::OneDnnPacked : ProductMethod::OneDnn;
+    chosen = method;
     scratch.reserveTotal(library->scratchBytes());
     return;
   }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Chooses once, when a command is bound, between oneDNN and our own product.
-// README.md has the measurements behind the choice.
+// Chooses once, when a command is bound, between oneDNN and our own product: by a rule, for
+// which README.md has the measurements, or as a measurement on this machine says (--tune).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,17 +18,28 @@
 #include "runtime/kernels/onednn/OneDnnProduct.h"
 #include "runtime/kernels/vector/VectorKernels.h"
 
+#include <optional>
+
 namespace dtcc::rt {
 
 /// Implementation that computes a product.
 enum class ProductMethod { OneDnn, OneDnnPacked, Own };
 
+/// A method and its name in files of choices (runtime/tuning/Choices.h).
+struct ProductMethodName {
+  ProductMethod method;
+  const char *name;
+};
+inline constexpr ProductMethodName productMethodNames[] = {
+    {ProductMethod::OneDnn, "onednn"}, {ProductMethod::OneDnnPacked, "onednn-packed"}, {ProductMethod::Own, "ours"}};
+
 class Matmul {
 public:
   /// Plans `problem`, of which only addresses may change later (whether there is a
-  /// bias may not). Reserves what it needs of `scratch`.
+  /// bias may not), by the method of the rule, or by `wanted` if that is possible. Reserves what it needs of `scratch`.
   /// Must be called by the thread that runs the product, because oneDNN plans for the team of that thread.
-  Matmul(const ProductProblem &problem, const VectorKernels &kernels, TeamScratch &scratch);
+  Matmul(const ProductProblem &problem, const VectorKernels &kernels, TeamScratch &scratch,
+         std::optional<ProductMethod> wanted = std::nullopt);
 
   /// The addresses of `problem`, everything else as planned.
   void run(ThreadTeam &team, const TeamScratch &scratch, const ProductProblem &problem) const;

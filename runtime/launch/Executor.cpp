@@ -55,8 +55,10 @@ void Executor::bind() {
   parts = findParts(dtcc_step_actions(&rank.stage));
   const dtcc_range &all = rank.stage.actions;
   evaluation = findParts({all.first + all.count - rank.stage.evaluation, rank.stage.evaluation});
-  device.begin();
+  device.prepare();
 }
+
+void Executor::begin() { device.begin(); }
 
 std::vector<Executor::Part> Executor::findParts(const dtcc_range &range) const {
   std::vector<Part> found;

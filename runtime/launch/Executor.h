@@ -26,8 +26,10 @@ public:
   /// Runs commands on `device`, which outlives the executor.
   Executor(Rank &rank, Device &device);
 
-  /// Binds every command. The rank's communicators must be in place.
+  /// Binds every command, while all arenas are zero. The rank's communicators must be in place.
   void bind();
+  /// After bind, when the states have been filled and before the first step.
+  void begin();
 
   /// Runs every action of one step. `beforeSlot` is called before a slot is entered
   /// for the first time in the step, to write its inputs.

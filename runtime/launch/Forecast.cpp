@@ -51,6 +51,7 @@ std::optional<Forecast> Forecast::of(const Image &image) {
     NullDevice device({rank, {}}, clock, stage);
     Executor executor(rank, device);
     executor.bind();
+    executor.begin();
     executor.runStep([](int64_t) {});
   }
   if (!clock.run())

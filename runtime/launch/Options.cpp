@@ -409,9 +409,11 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
     app.add_option("--attention", options.ownAttention, "auto (cuDNN's, if available) or own (equal bits in every run)")
         ->transform(CLI::CheckedTransformer(attentions).description(""))
         ->group(machine);
-  app.add_option("--tune", options.tune,
-                 "Measure GPUs' matrix products and attention at start, and keep the choices in this file")
-      ->group(hasGpus ? machine : hidden);
+  app.add_option(
+         "--tune", options.tune,
+         "Measure at start which way of several computes matrix products, convolutions and GPUs' attention, and "
+         "keep the choices in this file")
+      ->group(machine);
   app.add_option("--hang-timeout", options.hangSeconds, "Seconds after which waiting counts as a hang")
       ->check(atLeast<int>(1))
       ->capture_default_str()
@@ -475,8 +477,6 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
     if (options.save.path.empty() && eval.best.path.empty() && options.saveAverage.path.empty() &&
         (app.count("--save-type") || app.count("--shard-size")))
       failWith(Status::Usage, app.count("--save-type") ? "--save-type" : "--shard-size", " needs --save");
-    if (!options.tune.empty() && image.gpuCode().modules.empty())
-      failWith(Status::Usage, "--tune is for programs that compute on GPUs, and this one computes on processors");
     return options;
   } catch (const CLI::CallForHelp &) {
     std::cout << app.help();

@@ -67,7 +67,7 @@ struct Options {
   std::vector<OptionGroup> choices; /* all options of the program, for --info */
   int threads = 0;                  /* of each rank; 0: cores / ranks */
   bool overlap = false;
-  std::string tune;          /* empty: nothing is measured */
+  std::string tune;          /* file of choices; empty: nothing is measured */
   bool ownAttention = false; /* of programs for GPUs: not cuDNN's */
   int hangSeconds = 600;
   std::string rendezvous;       /* HOST:PORT; empty: as the launcher says */

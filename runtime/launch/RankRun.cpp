@@ -18,7 +18,7 @@
 #include "runtime/data/ReadAhead.h"
 #include "runtime/generate/Generation.h"
 #include "runtime/image/TraceSummary.h"
-#include "runtime/kernels/ProductRate.h"
+#include "runtime/kernels/MeasuredRates.h"
 #include "runtime/launch/Initialize.h"
 #include "runtime/launch/Nonfinite.h"
 
@@ -59,19 +59,21 @@ public:
         traceOfStreams(shared.options.profile.empty() ? nullptr : new Trace(shared.options.profileSteps)),
         rank(image, number, team, shared.begin.seed),
         device(createDevice({rank, shared.kernels, &shared.transport, trace.get(), traceOfStreams.get(),
-                             ordinalOf(shared, number), shared.options.graphs, shared.options.tune,
-                             shared.options.ownAttention})),
+                             ordinalOf(shared, number), shared.options.graphs,
+                             TuningRequest{shared.options.tune, shared.begin.choices}, shared.options.ownAttention})),
         executor(rank, *device) {}
 
   ~RankRun() { shared.transport.tellWhere(nullptr); }
 
   RankResult run() {
     openCommunicators();
+    executor.bind();
+    base.choices = device->choices();
     if (shared.checkpoint)
       shared.checkpoint->load(rank);
     else
       initializeStates(rank, shared.begin.seed, shared.weights);
-    executor.bind();
+    executor.begin();
     if (overlaps())
       device->overlap();
     if (shared.options.generate.isAsked())
@@ -211,12 +213,14 @@ private:
   }
 
   /// The peak rate of this rank's arithmetic: a GPU's by its data sheet, else that of a large product on the rank's
-  /// threads.
-  ProductPeak peak() {
+  /// threads, with the rate at which they read the rank's largest arena.
+  RankPeak peak() {
     if (image.isForGpus())
       return {image.header().peak_flops / static_cast<double>(image.mesh().ranks()), "by the data sheet of the GPU"};
-    return {productRate(team), "a large product of f32 on the " + std::to_string(team.threads()) +
-                                   (team.threads() == 1 ? " thread" : " threads") + " of the rank, measured now"};
+    return {productRate(team),
+            "a large product of f32 on the " + std::to_string(team.threads()) +
+                (team.threads() == 1 ? " thread" : " threads") + " of the rank, measured now",
+            readRate(rank)};
   }
 
   /// Begins a checkpoint of the state behind `step`, if one is asked for and it is not there yet.

@@ -55,6 +55,7 @@ CUDNN = Test(("cuda-kernel-suite", "dtcc_emulated_cuda", "dtcc_emulated_cublaslt
 PREDICATES = Test(CUDNN.targets, CUDNN.command.split(" --gtest")[0] + " --gtest_filter='CudaKernels.DoNothing*'")
 TUNE = Test(("dtcc", "dtcc_rt", "dtcc_emulated_cuda", "dtcc_emulated_cublaslt", "dtcc_emulated_cudnn"),
             "lit-22 -q -j 2 tests/e2e --filter cuda-tune")
+CHOICES = Test(("dtcc", "dtcc_rt"), "lit-22 -q tests/e2e --filter programs/tune")
 IMPORT = unit("onnx-node-conformance")
 RECURRENT = Test(("dtcc",), "lit-22 -q tests/e2e --filter recurrent")
 CHANNELS = unit("plan-schedule", "Rendezvous.*")
@@ -218,13 +219,19 @@ MUTATIONS = [
              "return (count + 63) / 64 * 64;", "return count;", WORKSPACE),
     Mutation("cudnn: an engine's workspace is not asked for", "runtime/cuda/driver/CudnnGraph.cpp",
              "if (bytes > mostWorkspace)", "if (false && bytes > mostWorkspace)", CUDNN),
-    Mutation("tune: the slowest way is taken", "runtime/cuda/Tuning.cpp", "took < least)", "took > least)", TUNE),
+    Mutation("tune: the slowest way is taken", "runtime/tuning/Tuning.cpp", "std::min_element(least", "std::max_element(least", TUNE),
     Mutation("tune: a way that this runtime has not is its first", "runtime/cuda/driver/TunableOp.cpp",
              "way == ways.end() ? nullptr : way->get()", "(way == ways.end() ? ways.begin() : way)->get()", TUNE),
     Mutation("tune: what follows a product is no part of its problem", "runtime/cuda/ops/LibraryProduct.cpp",
              'number("activation", static_cast<int64_t>(c.activation));', "", TUNE),
-    Mutation("tune: an algorithm that fails ends the program", "runtime/cuda/Tuning.cpp", "if (failures++ == 0)",
+    Mutation("tune: an algorithm that fails ends the program", "runtime/tuning/Tuning.cpp", "if (failures++ == 0)",
              "throw;\n        if (failures++ == 0)", TUNE),
+    Mutation("tune: a file's choices go before a checkpoint's", "runtime/tuning/Tuning.cpp", "given.merge(choices);\n  return given;",
+             "choices.merge(given);\n  return choices;", CHOICES),
+    Mutation("tune: a resumed run leaves out the checkpoint's choices", "runtime/launch/RankRun.cpp",
+             "shared.options.tune, shared.begin.choices", 'shared.options.tune, ""', CHOICES),
+    Mutation("tune: a rank keeps what another cannot take", "runtime/tuning/Tuning.cpp", "refused = onAnyRank(refused, all);",
+             "(void)onAnyRank(refused, all);", unit("runtime-files", "TuningTest.*")),
     Mutation("products: a bias behind the library's is read as the result's type", "runtime/cuda/kernels/product/ProductEpilogue.cu",
              "cellAt(p.bias, p.biasType,", "cellAt(p.bias, p.type,", CUDNN),
     Mutation("products: parts of a sum are added up in halves", "runtime/cuda/ops/LibraryProduct.cpp",

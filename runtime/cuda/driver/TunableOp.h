@@ -15,6 +15,7 @@
 #define DTCC_RUNTIME_CUDA_DRIVER_TUNABLEOP_H
 
 #include "runtime/cuda/driver/CudaOp.h"
+#include "runtime/tuning/Choices.h"
 
 #include <functional>
 #include <string>
@@ -22,13 +23,6 @@
 #include <vector>
 
 namespace dtcc::rt::cuda {
-
-/// One way to compute a command, as files of choices keep it. Ways are known by name, so that a file of another version
-/// of this runtime is not taken for what it does not say.
-struct Choice {
-  std::string way;
-  LibraryAlgorithm algorithm = {};
-};
 
 class TunableOp final : public CudaOp {
 public:

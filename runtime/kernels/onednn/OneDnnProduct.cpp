@@ -7,6 +7,7 @@
 
 #include "runtime/kernels/onednn/OneDnnProduct.h"
 
+#include "runtime/core/Error.h"
 #include "runtime/kernels/onednn/OneDnnLibrary.h"
 
 #ifdef DTCC_HAS_ONEDNN_2
@@ -187,6 +188,12 @@ private:
 } // namespace
 
 bool hasOneDnn() { return library().engine != nullptr; }
+std::string oneDnnText() {
+  if (!hasOneDnn())
+    return "no oneDNN";
+  const dnnl_version_t *version = library().dnnl_version();
+  return message("oneDNN ", version->major, ".", version->minor, ".", version->patch);
+}
 
 std::unique_ptr<OneDnnProduct> createOneDnnProduct(const ProductProblem &problem, OneDnnOperands operands,
                                                    int64_t longestSum) {
@@ -206,6 +213,7 @@ std::unique_ptr<OneDnnProduct> createOneDnnProduct(const ProductProblem &problem
 namespace dtcc::rt {
 
 bool hasOneDnn() { return false; }
+std::string oneDnnText() { return "no oneDNN"; }
 std::unique_ptr<OneDnnProduct> createOneDnnProduct(const ProductProblem &, OneDnnOperands, int64_t) { return nullptr; }
 
 } // namespace dtcc::rt

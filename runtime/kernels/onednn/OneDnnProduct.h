@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <string>
 
 namespace dtcc::rt {
 
@@ -46,6 +47,8 @@ std::unique_ptr<OneDnnProduct> createOneDnnProduct(const ProductProblem &problem
 
 /// True if the library was found.
 bool hasOneDnn();
+/// The library and its version, for files of choices; "no oneDNN" where it is missing.
+std::string oneDnnText();
 
 } // namespace dtcc::rt
 

@@ -19,12 +19,28 @@
 
 #include <bit>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace dtcc::rt {
+
+/// The ways to compute an op, by name.
+class OpWays {
+public:
+  virtual ~OpWays() = default;
+  /// One line with everything on which a choice depends, but for the machine.
+  virtual std::string problem() const = 0;
+  /// Those that are possible here, first the one that the op takes by itself. They may reserve memory.
+  virtual std::vector<std::string> names(Rank &rank) = 0;
+  /// Takes a way from now on. False, and nothing changes, if it is not possible here.
+  virtual bool take(const std::string &name, Rank &rank) = 0;
+};
 
 class LibraryOp {
 public:
   virtual ~LibraryOp() = default;
+  /// The ways to compute the op; null: there is one.
+  virtual OpWays *ways() { return nullptr; }
   /// `buffers`: the address of each operand's view for the running slot.
   virtual void run(Rank &rank, void *const *buffers) = 0;
 };

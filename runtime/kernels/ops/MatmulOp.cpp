@@ -5,9 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/Elements.h"
+#include "runtime/core/Error.h"
 #include "runtime/kernels/Matmul.h"
 #include "runtime/kernels/ops/CheckedOperands.h"
 #include "runtime/kernels/ops/LibraryOps.h"
+
+#include <array>
+#include <utility>
 
 namespace dtcc::rt {
 namespace {
@@ -17,7 +22,10 @@ void bindStrides(int64_t (&strides)[3], const dtcc_view &view) {
     strides[i] = strideOf(view, i);
 }
 
-class MatmulOp final : public LibraryOp {
+/// One that overwrites and one that adds: made if the command needs them.
+using Products = std::array<std::unique_ptr<Matmul>, 2>;
+
+class MatmulOp final : public LibraryOp, public OpWays {
 public:
   MatmulOp(const CheckedOperands &operands, Rank &rank) {
     hasBias = operands.attributeCount() == 2 && operands.flag(1);
@@ -40,12 +48,40 @@ public:
       p.bias = &placeholder;
     }
     accumulate = operands.accumulation(0);
-    for (bool adds : {false, true}) {
-      if (accumulate == (adds ? Accumulation::Never : Accumulation::Always))
+    matmul = make(rank, std::nullopt);
+    byRule = methodOf(matmul);
+  }
+
+  OpWays *ways() override { return this; }
+  std::string problem() const override {
+    std::string text = message("matmul ", p.g, " x ", p.m, " x ", p.n, " x ", p.k, "; ", dtypeName(p.type), " to ",
+                               dtypeName(p.outType));
+    for (const auto &[name, strides] : {std::pair("lhs", p.lhsStrides), {"rhs", p.rhsStrides}, {"out", p.outStrides}})
+      text += message("; ", name, " ", strides[0], " ", strides[1], " ", strides[2]);
+    return text + message(hasBias ? "; bias" : "", "; accumulate ", static_cast<int>(accumulate));
+  }
+  std::vector<std::string> names(Rank &rank) override {
+    std::vector<std::string> names;
+    for (const auto &[method, name] : productMethodNames)
+      if (method == byRule)
+        names.insert(names.begin(), name);
+      else if (methodOf(make(rank, method)) == method)
+        names.push_back(name);
+    return names;
+  }
+  bool take(const std::string &wanted, Rank &rank) override {
+    for (const auto &[method, name] : productMethodNames) {
+      if (name != wanted)
         continue;
-      p.accumulate = adds;
-      matmul[adds] = std::make_unique<Matmul>(p, vectorKernels(), rank.scratch);
+      if (methodOf(matmul) == method)
+        return true;
+      Products made = make(rank, method);
+      if (methodOf(made) != method)
+        return false;
+      matmul = std::move(made);
+      return true;
     }
+    return false;
   }
 
   void run(Rank &rank, void *const *buffers) override {
@@ -60,9 +96,27 @@ public:
   }
 
 private:
+  Products make(Rank &rank, std::optional<ProductMethod> method) {
+    Products made;
+    for (bool adds : {false, true}) {
+      if (accumulate == (adds ? Accumulation::Never : Accumulation::Always))
+        continue;
+      p.accumulate = adds;
+      made[adds] = std::make_unique<Matmul>(p, vectorKernels(), rank.scratch, method);
+    }
+    return made;
+  }
+  /// Our own if not both can be computed by one other.
+  static ProductMethod methodOf(const Products &products) {
+    const auto &[overwrites, adds] = products;
+    if (!overwrites || !adds)
+      return (overwrites ? overwrites : adds)->method();
+    return overwrites->method() == adds->method() ? adds->method() : ProductMethod::Own;
+  }
+
   ProductProblem p;
-  /// One that overwrites and one that adds: made if the command needs them.
-  std::unique_ptr<Matmul> matmul[2];
+  Products matmul;
+  ProductMethod byRule;
   Accumulation accumulate;
   size_t required;
   bool hasBias;

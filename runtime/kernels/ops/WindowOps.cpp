@@ -5,30 +5,65 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/Elements.h"
+#include "runtime/core/Error.h"
 #include "runtime/kernels/Pooling.h"
 #include "runtime/kernels/onednn/OneDnnConvolution.h"
 #include "runtime/kernels/ops/LibraryOps.h"
 #include "runtime/kernels/ops/WindowCommands.h"
 
+#include <utility>
+
 namespace dtcc::rt {
 namespace {
 
-class ConvolutionOp final : public LibraryOp {
+/// Names of the ways in files of choices (runtime/tuning/Choices.h).
+constexpr const char *byLibrary = "onednn", *byOurs = "ours";
+
+class ConvolutionOp final : public LibraryOp, public OpWays {
 public:
   ConvolutionOp(const CheckedOperands &operands, Rank &rank, ConvolutionDirection direction)
       : command(operands, direction), direction(direction),
         library(createOneDnnConvolution(command.problem, direction)) {
-    if (library)
+    take(library ? byLibrary : byOurs, rank);
+  }
+
+  OpWays *ways() override { return this; }
+  std::string problem() const override {
+    const ConvolutionProblem &p = command.problem;
+    static const char *const names[] = {"convolution", "convolution_input_grad", "convolution_kernel_grad"};
+    std::string text = message(names[static_cast<size_t>(direction)], " ", p.examples, " x ", p.groups, " x ", p.inputs,
+                               " x ", p.outputs, "; ", dtypeName(p.type), " to ", dtypeName(p.outType));
+    const Window &w = p.window;
+    for (const auto &[name, three] : {std::pair("image", w.image),
+                                      {"window", w.window},
+                                      {"result", w.result},
+                                      {"strides", w.strides},
+                                      {"dilations", w.dilations},
+                                      {"low", w.low}})
+      text += message("; ", name, " ", three[0], " ", three[1], " ", three[2]);
+    return text + message("; accumulate ", static_cast<int>(command.accumulate));
+  }
+  std::vector<std::string> names(Rank &) override {
+    return library ? std::vector<std::string>{byLibrary, byOurs} : std::vector<std::string>{byOurs};
+  }
+  bool take(const std::string &name, Rank &rank) override {
+    if (name != byOurs && (name != byLibrary || !library))
+      return false;
+    takesLibrary = name == byLibrary;
+    if (takesLibrary)
       rank.scratch.reserveTotal(library->scratchBytes());
     else
       rank.scratch.reserve(static_cast<size_t>(convolutionScratch(command.problem)) * sizeof(float));
+    return true;
   }
+
   void run(Rank &rank, void *const *buffers) override {
     const ConvolutionProblem &p = command.problem;
     const VectorKernels &kernels = vectorKernels();
     const void *first = buffers[0], *second = buffers[1];
     void *result = buffers[2];
-    if (library) {
+    if (takesLibrary) {
       const bool adds = direction == ConvolutionDirection::KernelGrad && accumulates(command.accumulate, rank);
       return library->run(first, second, result, adds, rank.scratch.at<std::byte>(0));
     }
@@ -46,7 +81,8 @@ public:
 private:
   ConvolutionCommand command;
   ConvolutionDirection direction;
-  std::unique_ptr<OneDnnConvolution> library; // null: our own kernel
+  std::unique_ptr<OneDnnConvolution> library; // null: not possible
+  bool takesLibrary = false;                  // else our own kernel
 };
 
 class PoolOp final : public LibraryOp {

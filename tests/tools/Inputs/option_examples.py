@@ -24,7 +24,7 @@ WITH = {"loss-scale": ["--precision=fp16"], "rank": ["--ranks=4", "--rendezvous=
         "eval-average": ["--eval-tokens=a.npy"], "shard-size": ["--save=a/"],
         "grad-norms": ["--metrics=m"]}
 # Read before anything else, or not of programs for processors.
-NOT = {"help", "version", "config", "cuda-graph", "attention", "tune", "profile", "profile-steps"}
+NOT = {"help", "version", "config", "cuda-graph", "attention", "profile", "profile-steps"}
 
 
 def rows(*command):

@@ -151,6 +151,31 @@ TEST(Matmul, PacksOperandsWhoseRowsCrowdIntoFewSetsOfCaches) {
     }
 }
 
+TEST(Matmul, EveryMethodIsObeyedAndRepeatsItsBits) {
+  ThreadTeam team(2);
+  TeamScratch scratch(2);
+  int library = 0;
+  for (const Layout &layout : layouts)
+    for (const auto &[method, name] : productMethodNames)
+      for (bool accumulate : {false, true}) {
+        SCOPED_TRACE(testing::Message() << layout.name << " " << name << " accumulate " << accumulate);
+        Trial trial({1, 70, 65, 1100}, layout, true, accumulate);
+        Matmul matmul(trial.p, vectorKernels(), scratch, method);
+        // What the library cannot compute is ours.
+        EXPECT_TRUE(matmul.method() == method || matmul.method() == ProductMethod::Own);
+        library += matmul.method() != ProductMethod::Own;
+        matmul.run(team, scratch, trial.p);
+        trial.check();
+        Box first = trial.out;
+        trial.out = trial.start;
+        trial.attach();
+        matmul.run(team, scratch, trial.p);
+        EXPECT_TRUE(first.sameBits(trial.out));
+      }
+  if (hasOneDnn())
+    EXPECT_GT(library, 0);
+}
+
 TEST(Matmul, RoundsLongSumsAsSumsOfParts) {
   if (!hasOneDnn())
     GTEST_SKIP() << "oneDNN is not installed";

@@ -171,6 +171,7 @@ void Executor::runAll(ImageBuilder &b, int64_t steps, const std::function<void(R
     std::unique_ptr<Device> device = createDevice(setup);
     dtcc::rt::Executor executor(rank, *device);
     executor.bind();
+    executor.begin();
     if (overlap)
       device->overlap();
     for (int64_t step = 1; step <= steps; ++step) {

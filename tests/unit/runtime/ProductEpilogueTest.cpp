@@ -124,6 +124,7 @@ public:
     std::unique_ptr<Device> device = createDevice(setup);
     dtcc::rt::Executor executor(rank, *device);
     executor.bind();
+    executor.begin();
     for (const Matrix *each : {&lhs, &rhs, &bias, &at, &out, &kept, &sums})
       if (!each->values.empty()) {
         for (size_t i = 0; i < each->values.size(); ++i)
