@@ -51,7 +51,7 @@ struct Options {
   double lossScale = 0;
 
   // The plan.
-  std::string cluster = "cpu", mesh, schedule, recompute, offload, plan, sequenceParallel;
+  std::string cluster = "cpu", mesh, schedule, recompute, offload, gradients, plan, sequenceParallel;
   std::string cpAttention = "auto", cpOrder = "auto";
   std::string moeDispatch = "auto";
   std::vector<std::string> pin;

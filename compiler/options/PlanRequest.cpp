@@ -32,6 +32,7 @@ FailureOr<PlanRequest> dtcc::resolvePlanRequest(const Options &options) {
   // "auto" and no word leave it to the search.
   request.recompute = plan::parseRecompute(options.recompute);
   request.offload = plan::parseOffload(options.offload);
+  request.gradients = plan::parseGradientType(options.gradients);
   request.pins = options.pin;
   return request;
 }

@@ -73,7 +73,7 @@ LogicalResult PlanFile::read() {
   // The fields that the search reads are checked first. In a file of another version no field can be trusted.
   json::Object asked{{"mesh", json::Array()}, {"batch_axes", json::Array()}};
   if (object)
-    for (StringRef name : {"version", "mesh", "zero", "recompute"})
+    for (StringRef name : {"version", "mesh", "zero", "recompute", "gradients"})
       if (const json::Value *field = object->get(name))
         asked[name] = *field;
   FailureOr<plan::Plan> checked = parse(object ? json::Value(std::move(asked)) : *value);
@@ -139,6 +139,13 @@ void PlanFile::requestScalars() {
   } else if (auto text = fields.getString("offload")) {
     search.offload = plan::parseOffload(*text);
   }
+  if (request.gradients)
+    fields["gradients"] = StringRef(plan::toString(*request.gradients));
+  else if (auto text = fields.getString("gradients"))
+    search.gradients = plan::parseGradientType(*text);
+  // Plans say it where it is not f32.
+  if (fields.getString("gradients") == StringRef(plan::toString(plan::GradientType::F32)))
+    fields.erase("gradients");
   if (request.sequenceParallel)
     fields["sequence_parallel"] = *request.sequenceParallel;
   if (auto on = fields.getBoolean("sequence_parallel")) {

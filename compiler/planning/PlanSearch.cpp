@@ -207,6 +207,7 @@ FailureOr<std::vector<plan::Parallelism>> Search::shapes() {
     llvm::erase(space.pp, 1);
   if (held.offload)
     space.hostOptimizer = {held.offload->optimizer};
+  space.gradients = held.gradients.value_or(plan::GradientType::F32);
   if (held.zero)
     space.zero = {*held.zero};
   if (held.microbatches)
@@ -386,7 +387,8 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
 
 /// A new one, or that of a search before for as many ranks with as much given.
 std::shared_ptr<spmd::GraphPricer> Search::makePricer() {
-  PricerKey key{machine.ranks, request.anyMemory, held.mesh, held.schedule, held.recompute, held.offload};
+  PricerKey key{machine.ranks,  request.anyMemory, held.mesh,     held.schedule,
+                held.recompute, held.offload,      held.gradients};
   std::shared_ptr<spmd::GraphPricer> none, &made = limits.pricers ? (*limits.pricers)[key] : none;
   int64_t stages = held.mesh.pp.value_or(1) * plan::stagesPerRank(pipeline.schedule).value_or(1);
   request.fewestBlocks = stages > 1 ? size_t(stages) : 0;

@@ -43,6 +43,7 @@ struct PricerKey {
   std::string schedule;
   std::optional<plan::Recompute> recompute;
   std::optional<plan::Offload> offload;
+  std::optional<plan::GradientType> gradients;
   auto operator<=>(const PricerKey &) const = default;
 };
 

@@ -71,11 +71,19 @@ MemRefType FuncOp::getInputBuffer(unsigned i) { return cast<MemRefType>(cast<Typ
 
 MemRefType FuncOp::getOutputBuffer(unsigned i) { return getInputBuffer(getBody().front().getNumArguments() + i); }
 
-/// A buffer must hold its tensor: equal shape and element type, known strides.
-static LogicalResult verifyBuffer(FuncOp op, Attribute buffer, Type tensor) {
+/// Whether values of type `from` are rounded when they are stored as `to`.
+static bool rounds(Type from, Type to) {
+  auto wide = dyn_cast<FloatType>(from), narrow = dyn_cast<FloatType>(to);
+  return wide && narrow && narrow.getWidth() < wide.getWidth();
+}
+
+/// A buffer must hold its tensor: equal shape, known strides, and the element type, or a narrower one if it `mayRound`.
+static LogicalResult verifyBuffer(FuncOp op, Attribute buffer, Type tensor, bool mayRound) {
   auto memref = dyn_cast<MemRefType>(cast<TypeAttr>(buffer).getValue());
   auto shaped = cast<ShapedType>(tensor);
-  if (!memref || memref.getShape() != shaped.getShape() || memref.getElementType() != shaped.getElementType())
+  if (!memref || memref.getShape() != shaped.getShape() ||
+      (memref.getElementType() != shaped.getElementType() &&
+       !(mayRound && rounds(shaped.getElementType(), memref.getElementType()))))
     return op.emitOpError("buffer must have the shape and element type of ") << tensor << ", got: " << buffer;
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -95,8 +103,8 @@ LogicalResult FuncOp::verifyRegions() {
   if (getBuffers().size() != tensors.size())
     return emitOpError("must have one buffer per argument and yielded value: ")
            << tensors.size() << ", got: " << getBuffers().size();
-  for (auto [buffer, tensor] : llvm::zip_equal(getBuffers(), tensors))
-    if (failed(verifyBuffer(*this, buffer, tensor)))
+  for (auto [number, buffer, tensor] : llvm::enumerate(getBuffers(), tensors))
+    if (failed(verifyBuffer(*this, buffer, tensor, /*mayRound=*/number >= block.getNumArguments())))
       return failure();
 
   size_t outputs = yield.getValues().size();

@@ -84,8 +84,9 @@ def Exec_FuncOp : Exec_Op<"func", [IsolatedFromAbove, SingleBlock, Symbol, Recur
     name and of the type `dtcc_kernel`, with the attributes `dtcc.extent` and `dtcc.grain` (i64).
 
     `buffers` holds one memref type for each argument of the body, then one for each yielded
-    value: the shape and element type of the tensor, with the strides of the buffer. For each
-    yielded value, `accumulate` is 0 to overwrite the buffer, 1 to add to it, 2 to add unless
+    value: the shape and element type of the tensor, with the strides of the buffer. A yielded
+    value may have a buffer of a narrower float type: it is rounded when it is stored, behind the
+    addition if it is added. For each yielded value, `accumulate` is 0 to overwrite the buffer, 1 to add to it, 2 to add unless
     the slot is 0. `in_place` is the argument whose buffer the value overwrites, or -1. Buffers
     overlap in no other way.
     ```mlir

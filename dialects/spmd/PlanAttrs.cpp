@@ -76,7 +76,9 @@ LogicalResult StatePlanAttr::verify(EmitError emitError, StringAttr, ArrayAttr l
 
 LogicalResult PlanAttr::verify(EmitError emitError, FlatSymbolRefAttr, ArrayAttr batchAxes, ArrayAttr sequenceAxes,
                                PositionOrder, bool, int64_t zero, ArrayAttr flatAxes, RecomputeMode, bool, bool,
-                               PipelineAttr, ArrayRef<OpPlanAttr>, ArrayRef<StatePlanAttr>) {
+                               TypeAttr gradients, PipelineAttr, ArrayRef<OpPlanAttr>, ArrayRef<StatePlanAttr>) {
+  if (gradients && !gradients.getValue().isBF16())
+    return emitError() << "gradients must be bf16, or left out, got: " << gradients;
   return success(succeeded(verifyZero(emitError, zero)) && succeeded(verifyNames(emitError, "batch_axes", batchAxes)) &&
                  succeeded(verifyNames(emitError, "sequence_axes", sequenceAxes)) &&
                  succeeded(verifyNames(emitError, "flat_axes", flatAxes)));

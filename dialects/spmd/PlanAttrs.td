@@ -98,7 +98,8 @@ def Spmd_PlanAttr : Spmd_PlanPart<"Plan", "plan"> {
   let description = [{
     spmd-apply-plan leaves it on the module as `spmd.plan`. The passes behind read the pipeline from it; the image of
     the program records all of it, and `--info` shows it. The layouts that follow from the plan are in the types. All
-    axes that it names are axes of `mesh`.
+    axes that it names are axes of `mesh`. `gradients` is the type in which gradients are kept and reduced, if it is not
+    that of the states.
 
     Example: `#spmd.plan<mesh = @mesh, batch_axes = ["mb", "dp"], zero = 1, flat_axes = ["dp"], recompute = none>`.
   }];
@@ -109,6 +110,7 @@ def Spmd_PlanAttr : Spmd_PlanPart<"Plan", "plan"> {
                         Spmd_AxesParameter:$flat_axes, EnumParameter<Spmd_RecomputeMode>:$recompute,
                         DefaultValuedParameter<"bool", "false">:$offload_optimizer,
                         DefaultValuedParameter<"bool", "false">:$offload_activations,
+                        OptionalParameter<"::mlir::TypeAttr">:$gradients,
                         OptionalParameter<"PipelineAttr">:$pipeline, Spmd_ListParameter<"OpPlanAttr">:$ops,
                         Spmd_ListParameter<"StatePlanAttr">:$states);
 }

@@ -114,9 +114,9 @@ static FailureOr<int64_t> storedLength(Operation *op, SymbolTableCollection &sym
   return bucket.getLength() / mesh->product(flat);
 }
 
-/// Checks that a value at `offset` lies within the bucket and has its element type.
+/// Checks that a value at `offset` lies within the bucket and has its element type, or a wider one where it `mayRound`.
 static LogicalResult verifyRange(Operation *op, SymbolTableCollection &symbols, FlatSymbolRefAttr name, int64_t offset,
-                                 RankedTensorType type, ArrayRef<BucketRole> roles) {
+                                 RankedTensorType type, ArrayRef<BucketRole> roles, bool mayRound = false) {
   FailureOr<int64_t> length = storedLength(op, symbols, name, roles);
   if (failed(length))
     return failure();
@@ -124,7 +124,9 @@ static LogicalResult verifyRange(Operation *op, SymbolTableCollection &symbols, 
     return op->emitOpError("must lie within the ") << *length << " elements of " << name << ", got: [" << offset << ", "
                                                    << offset + type.getNumElements() << ")";
   auto bucket = symbols.lookupNearestSymbolFrom<BucketOp>(op->getParentOfType<ProgramOp>(), name);
-  if (bucket.getElementType() != type.getElementType())
+  auto stored = dyn_cast<FloatType>(bucket.getElementType()), given = dyn_cast<FloatType>(type.getElementType());
+  bool rounds = mayRound && stored && given && stored.getWidth() < given.getWidth();
+  if (bucket.getElementType() != type.getElementType() && !rounds)
     return op->emitOpError("element type must be ") << bucket.getElementType() << ", got: " << type.getElementType();
   return success();
 }
@@ -135,7 +137,7 @@ LogicalResult ViewOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyRange(*this, symbols, getBucketAttr(), getOffset(), cast<RankedTensorType>(getX().getType()),
-                     {BucketRole::Gradient, BucketRole::Transient, BucketRole::Scalar});
+                     {BucketRole::Gradient, BucketRole::Transient, BucketRole::Scalar}, /*mayRound=*/true);
 }
 
 LogicalResult StoreOp::verifySymbolUses(SymbolTableCollection &symbols) {

@@ -157,7 +157,8 @@ def Spmd_ViewOp : Spmd_BucketUser<"view", [MemoryEffects<[MemRead]>]> {
 def Spmd_AccumulateOp : Spmd_BucketUser<"accumulate", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "adds a value to a range of a bucket; slot 0 overwrites (every slot, in a transient bucket), later slots add";
   let description = [{
-    With `again` slot 0 adds too, because an earlier op accumulates into the same range.
+    A value of a wider float type than that of a gradient bucket is rounded to nearest even; a sum is rounded once,
+    behind the addition. With `again` slot 0 adds too, because an earlier op accumulates into the same range.
     `spmd.accumulate %dw into @grads.0[1024] : tensor<768x3072xf32>`
 
     Made by spmd-lower-to-program; exec-split-accumulation makes one for each term of a sum. Consumed by

@@ -52,6 +52,7 @@ inline constexpr llvm::StringLiteral kFlatAttr = "spmd.flat";
 inline constexpr llvm::StringLiteral kZeroAttr = "spmd.zero";
 inline constexpr llvm::StringLiteral kUnitAttr = "spmd.unit";
 inline constexpr llvm::StringLiteral kComputeAttr = "spmd.compute";
+inline constexpr llvm::StringLiteral kGradientAttr = "spmd.gradient";
 inline constexpr llvm::StringLiteral kOffloadAttr = "spmd.offload";
 inline constexpr llvm::StringLiteral kBucketAttr = "spmd.bucket";
 inline constexpr llvm::StringLiteral kOffsetAttr = "spmd.offset";

@@ -42,6 +42,7 @@ def Spmd_Dialect : Dialect {
     - `spmd.zero`: the ZeRO stage, 1 to 3.
     - `spmd.unit`: the name of the group of states that are reduced and gathered together.
     - `spmd.compute`: the narrower type in which it is read, if it is read in no other.
+    - `spmd.gradient`: the narrower type in which its gradient is kept and reduced, if the plan names one.
     - `spmd.offload`: state that only the update uses is kept in host memory.
     - `spmd.bucket` and `spmd.offset` (in elements), in the second form. They are lists if
       several stages of a pipeline hold a copy.

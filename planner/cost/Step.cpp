@@ -59,6 +59,8 @@ private:
   void addUnits(UnitSeconds &seconds, double parameters, const Group &shares) const;
   void addEnd(EndSeconds &seconds, double parameters, const Parallelism &holders) const;
   double hostUpdate(double parameters) const;
+  /// Bytes in which the gradient of a parameter is reduced: those of the software, or less if the plan says so.
+  double gradientBytes() const { return std::min(problem.software.gradientBytes, plan::bytesOf(plan.gradients)); }
 
   const StepProblem &problem;
   const Parallelism &plan;
@@ -90,7 +92,7 @@ void Pricer::addUnits(UnitSeconds &seconds, double parameters, const Group &shar
   double pieces = problem.software.gatherPieces;
   double gather = pieces * collectives.seconds(
                                {CollectiveKind::AllGather, problem.software.gatherBytes * parameters / pieces, shares});
-  double gradients = problem.software.gradientBytes * parameters / pieces;
+  double gradients = gradientBytes() * parameters / pieces;
   seconds.gatherForward += row.compute || (row.gradient && !problem.software.keepsParameters) ? gather : 0;
   seconds.gatherBackward += row.compute ? gather : 0;
   seconds.scatter += pieces * collectives.seconds({CollectiveKind::ReduceScatter, gradients, shares});
@@ -163,7 +165,7 @@ double Pricer::hostUpdate(double parameters) const {
 
 void Pricer::addEnd(EndSeconds &seconds, double parameters, const Parallelism &holders) const {
   Group data = holders.dataGroup(), shared = holders.shareGroup();
-  double gradients = problem.software.gradientBytes * parameters;
+  double gradients = gradientBytes() * parameters;
   if (!row.slots) {
     seconds.reduce += collectives.seconds({CollectiveKind::AllReduce, gradients, data});
   } else if (!row.gradient) {

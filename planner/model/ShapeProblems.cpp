@@ -50,7 +50,7 @@ plan::MemoryParts ShapeProblems::stateOf(const Parallelism &shape, const BlockCo
     for (auto [count, narrow] : {std::pair(elements - copy / 2, 0.0), {copy / 2, copy}}) {
       if (count <= 0)
         continue;
-      plan::StateBytes bytes = plan::stateBytes(stage, 4 * count, facts.slots, shared, narrow);
+      plan::StateBytes bytes = plan::stateBytes(stage, 4 * count, facts.slots, shared, narrow, shape.gradients);
       parts.gradients += bytes.gradients;
       if (shape.offload.optimizer) {
         // Slots are the host's, and masters beside what readers see, which stays: in shares where it is gathered.
@@ -99,7 +99,8 @@ double ShapeProblems::unitBytes(const Parallelism &shape, const std::vector<Bloc
       double own = block.parameters + block.expertParameters + block.sharedParameters;
       double copies = block.copyBytes + block.expertCopyBytes + block.sharedCopyBytes;
       sums.second += copies > 0 ? copies : 4 * own;
-      sums.first += 4 * (own - (shape.pp == 1 ? block.tiedParameters + block.sharedParameters : 0));
+      sums.first +=
+          plan::bytesOf(shape.gradients) * (own - (shape.pp == 1 ? block.tiedParameters + block.sharedParameters : 0));
     }
     return sums;
   };
@@ -253,13 +254,13 @@ plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<u
     }
     blocks.stateBytes = stateOf(shape, block).total() + onceBytes(shape, block);
     // Logits that are there at once are gone when whole gradients of the classifier are made of theirs.
-    double whole = sharesGradients ? 4 * (block.parameters + block.sharedParameters) : 0;
+    double whole = sharesGradients ? plan::bytesOf(shape.gradients) * (block.parameters + block.sharedParameters) : 0;
     double logits = std::max(block.logitBytes - whole, block.lateLogitBytes);
     blocks.workingBytes = working + logits + unitBytes(shape, costs, type) + scratchBytes(facts.machine, costs);
     // Whole gradients of a parameter that the first and the last block read are there all the while between.
     if (sharesGradients && shape.pp == 1)
       for (plan::BlockMode &mode : kept)
-        mode.heldBytes += 4 * block.sharedParameters;
+        mode.heldBytes += plan::bytesOf(shape.gradients) * block.sharedParameters;
     double count = double(row.countOf(type));
     parameters += block.parameters * count;
     const cost::LayerSeconds &passes = seconds[type * each];

@@ -20,6 +20,7 @@
 #include "planner/parallelism/Recompute.h"
 #include "planner/parallelism/Schedules.h"
 #include "planner/parallelism/SequenceExchange.h"
+#include "planner/parallelism/StateTable.h"
 #include <string>
 
 namespace dtcc::plan {
@@ -41,6 +42,7 @@ struct Parallelism {
   int64_t virtualStages = 1;
   Recompute recompute = Recompute::None;
   Offload offload = {};
+  GradientType gradients = GradientType::F32;
   /// Whether ranks of tp share out the positions between the ops that they split.
   bool sequenceParallel = false;
   /// How attention sees the positions that cp splits.
@@ -72,7 +74,8 @@ struct Parallelism {
   /// "dp=2x4,tp=4": the axes as --mesh takes them, without those of one rank.
   std::string meshText() const;
   /// "dp=2x4,tp=4,ep=2,pp=8 sequence-parallel cp-attention=ring zero=1 microbatches=16 interleaved:2 recompute=full
-  /// offload=optimizer": as options are written, without what is as in a value of one rank but ZeRO and micro-batches.
+  /// offload=optimizer gradients=bf16": as options are written, without what is as in a value of one rank but ZeRO and
+  /// micro-batches.
   std::string str() const;
   /// "1f1b", "interleaved:2", "zero-bubble"; empty without stages.
   std::string scheduleName() const { return cost::scheduleName(schedule, virtualStages); }

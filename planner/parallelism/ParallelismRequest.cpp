@@ -17,6 +17,8 @@ void ParallelismRequest::hold(const Parallelism &parallelism) {
   sequenceParallel = parallelism.tp > 1 ? std::optional(parallelism.sequenceParallel) : std::nullopt;
   if (parallelism.exchange != SequenceExchange::Cheaper)
     exchange = parallelism.exchange;
+  if (parallelism.gradients != GradientType::F32)
+    gradients = parallelism.gradients;
   if (parallelism.offload.optimizer && !offload)
     offload = Offload{/*optimizer=*/true, /*activations=*/false};
 }
@@ -43,6 +45,8 @@ std::vector<ParallelismRequest::FixedPart> ParallelismRequest::fixedParts() cons
   add("recompute", recompute ? std::string(toString(*recompute)) : "", false,
       [](ParallelismRequest &request) { request.recompute.reset(); });
   add("offload", offload ? offload->str() : "", false, [](ParallelismRequest &request) { request.offload.reset(); });
+  add("gradients", gradients ? std::string(toString(*gradients)) : "", false,
+      [](ParallelismRequest &request) { request.gradients.reset(); });
   return parts;
 }
 

@@ -28,6 +28,8 @@ struct ParallelismRequest {
   SequenceExchange exchange = SequenceExchange::Cheaper;
   std::optional<Recompute> recompute;
   std::optional<Offload> offload;
+  /// f32 if absent. No search chooses bf16, which rounds: only the user may allow that.
+  std::optional<GradientType> gradients;
 
   /// Holds every part of `parallelism` but what its blocks choose. An offload that is held already stays.
   void hold(const Parallelism &parallelism);

@@ -30,7 +30,9 @@ std::string Parallelism::str() const {
     text += " " + scheduleName();
   if (recompute != Recompute::None)
     text += " recompute=" + std::string(toString(recompute));
-  return offload.any() ? text + " offload=" + offload.str() : text;
+  if (offload.any())
+    text += " offload=" + offload.str();
+  return gradients == GradientType::F32 ? text : text + " gradients=" + std::string(toString(gradients));
 }
 
 static bool readSchedule(std::string_view word, Parallelism &parallelism) {
@@ -77,6 +79,8 @@ static bool readWord(std::string_view word, Parallelism &parallelism) {
     return take(parseSequenceExchange(value), parallelism.exchange);
   if (name == "recompute")
     return take(parseRecompute(value), parallelism.recompute);
+  if (name == "gradients")
+    return take(parseGradientType(value), parallelism.gradients);
   return name == "offload" && take(parseOffload(value), parallelism.offload);
 }
 

@@ -20,12 +20,12 @@ static_assert(std::size(kStateRows) == kLastStage + 1);
 
 const StateRow &stateRow(int64_t stage) { return kStateRows[std::clamp<int64_t>(stage, 0, kLastStage)]; }
 
-StateBytes stateBytes(int64_t stage, double bytes, double slots, int64_t ranks, double copy) {
+StateBytes stateBytes(int64_t stage, double bytes, double slots, int64_t ranks, double copy, GradientType gradients) {
   const StateRow &row = stateRow(stage);
   bool narrow = copy > 0;
   auto share = [&](bool shared) { return shared ? bytes / double(ranks) : bytes; };
-  return {share(row.sharesMasters(narrow)) + (row.keepsCopy(narrow) ? copy : 0), share(row.gradient),
-          slots * share(row.slots)};
+  return {share(row.sharesMasters(narrow)) + (row.keepsCopy(narrow) ? copy : 0),
+          share(row.gradient) * bytesOf(gradients) / bytesOf(GradientType::F32), slots * share(row.slots)};
 }
 
 } // namespace dtcc::plan

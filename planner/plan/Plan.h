@@ -108,6 +108,8 @@ struct Plan {
   Recompute recompute = Recompute::None;
   /// State and activations in host memory. Activations are offloaded only for ops that say so.
   Offload offload;
+  /// Type in which gradients are kept and reduced.
+  GradientType gradients = GradientType::F32;
   std::vector<OpPlan> ops;
   std::vector<StatePlan> states;
   std::optional<PipelinePlan> pipeline;

@@ -68,6 +68,8 @@ std::string Plan::toJson(unsigned indent) const {
     out.attribute("recompute", llvm::StringRef(toString(recompute)));
     if (offload.any())
       out.attribute("offload", offload.str());
+    if (gradients != GradientType::F32)
+      out.attribute("gradients", llvm::StringRef(toString(gradients)));
     if (pipeline)
       out.attributeObject("pipeline", [&] { writePipeline(out, *pipeline); });
     out.attributeArray("ops", [&] {
@@ -153,6 +155,14 @@ bool fromJSON(const json::Value &value, Offload &offload, json::Path path) {
   return read && read->any();
 }
 
+bool fromJSON(const json::Value &value, GradientType &type, json::Path path) {
+  std::optional<GradientType> read = parseGradientType(value.getAsString().value_or(""));
+  if (!read)
+    path.report("expected \"f32\" or \"bf16\"");
+  type = read.value_or(GradientType::F32);
+  return read.has_value();
+}
+
 bool fromJSON(const json::Value &value, SequenceOrder &order, json::Path path) {
   llvm::StringRef text = value.getAsString().value_or("");
   if (text != "contiguous" && text != "zigzag") {
@@ -235,8 +245,9 @@ static bool readPlanValue(const json::Value &value, Plan &plan, json::Path path)
          map.mapOptional("sequence_order", plan.sequenceOrder) &&
          map.mapOptional("sequence_parallel", plan.sequenceParallel) && map.mapOptional("zero", plan.zero) &&
          map.mapOptional("flat_axes", plan.flatAxes) && map.mapOptional("recompute", plan.recompute) &&
-         map.mapOptional("offload", plan.offload) && map.mapOptional("ops", plan.ops) &&
-         map.mapOptional("states", plan.states) && map.mapOptional("pipeline", plan.pipeline);
+         map.mapOptional("offload", plan.offload) && map.mapOptional("gradients", plan.gradients) &&
+         map.mapOptional("ops", plan.ops) && map.mapOptional("states", plan.states) &&
+         map.mapOptional("pipeline", plan.pipeline);
 }
 
 llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef file) {

@@ -38,6 +38,7 @@ Plan makeDefaultPlan(const Parallelism &parallelism) {
   plan.zero = parallelism.zero;
   plan.recompute = parallelism.recompute;
   plan.offload = parallelism.offload;
+  plan.gradients = parallelism.gradients;
   return plan;
 }
 
@@ -60,6 +61,7 @@ Parallelism parallelismOf(const Plan &plan) {
   parallelism.zero = int(plan.zero);
   parallelism.recompute = plan.recompute;
   parallelism.offload = plan.offload;
+  parallelism.gradients = plan.gradients;
   parallelism.sequenceParallel = plan.sequenceParallel;
   if (plan.pipeline) {
     // Formulas take actions that no schedule names for those of 1F1B.

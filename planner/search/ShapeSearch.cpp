@@ -69,6 +69,7 @@ static void addSchedules(const ShapeSpace &space, Parallelism shape, std::vector
 static void addShapes(const ShapeSpace &space, std::vector<Parallelism> &shapes) {
   Parallelism shape;
   shape.groups = space.groups;
+  shape.gradients = space.gradients;
   for (int64_t tp : space.tp)
     for (int64_t cp : space.cp)
       for (int64_t pp : space.pp) {

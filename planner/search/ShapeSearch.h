@@ -53,6 +53,8 @@ struct ShapeSpace {
   std::vector<PipelineKind> schedules = cost::searchedSchedules();
   /// Whether optimizer state may be offloaded: {false}, {true} or both.
   std::vector<bool> hostOptimizer{false};
+  /// That of all shapes.
+  GradientType gradients = GradientType::F32;
   /// Layers that virtual stages may share out.
   int64_t layers = 1;
   /// Devices of each kind, where there are several: a stage lies on one kind, and shapes of one kind alone are shapes

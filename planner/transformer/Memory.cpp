@@ -16,7 +16,8 @@ namespace dtcc::cost {
 /// parameters in 16 bits, and gradients in what is left; masters and moments are shared out.
 StateBytes stateBytesOf(const Parallelism &plan, const Software &software) {
   double ranks = double(plan.shareGroup().ranks), parameters = software.wholeBytes >= 8 ? 4 : 2;
-  double gradients = software.wholeBytes - parameters, optimizer = software.sharedBytes;
+  double gradients = std::min(software.wholeBytes - parameters, plan::bytesOf(plan.gradients));
+  double optimizer = software.sharedBytes;
   if (plan.offload.optimizer)
     optimizer = 0;
   const plan::StateRow &row = plan::stateRow(plan.zero);

@@ -32,28 +32,50 @@ void forEachOverlap(ThreadTeam &team, std::span<const UpdateRange> ranges, Fn fn
   });
 }
 
-/// Updates [begin, end) by `update`, and rounds p to the copy while it is in the nearest cache.
+/// Cells that are converted at a time, so that they stay in the nearest cache.
+constexpr int64_t conversionBlock = 1024;
+
+/// Updates [begin, end) by `update(at, stop, gradients of [at, stop))`, and rounds p to the copy.
 template <typename Fn>
-void updateAndCopy(const VectorKernels &kernels, HalfCopy copy, const float *p, int64_t begin, int64_t end, Fn update) {
-  if (!copy.to)
-    return update(begin, end);
-  constexpr int64_t block = 1024;
-  for (int64_t at = begin; at < end; at += block) {
-    int64_t stop = std::min(at + block, end);
-    update(at, stop);
-    kernels.narrow(copy.type, p + at, stop - at, static_cast<uint16_t *>(copy.to) + at);
+void updateAndCopy(const VectorKernels &kernels, GradientCells grad, HalfCopy copy, const float *p, int64_t begin,
+                   int64_t end, Fn update) {
+  if (!copy.to && grad.type == DTCC_F32)
+    return update(begin, end, static_cast<const float *>(grad.cells) + begin);
+  float wide[conversionBlock];
+  for (int64_t at = begin; at < end; at += conversionBlock) {
+    int64_t stop = std::min(at + conversionBlock, end);
+    GradientCells here = grad.from(at);
+    if (grad.type != DTCC_F32)
+      kernels.widen(grad.type, here.cells, stop - at, wide);
+    update(at, stop, grad.type == DTCC_F32 ? static_cast<const float *>(here.cells) : wide);
+    if (copy.to)
+      kernels.narrow(copy.type, p + at, stop - at, static_cast<uint16_t *>(copy.to) + at);
   }
+}
+
+/// The sum of the squares of x[0, n), in an order that depends on n alone.
+double sumOfBlock(const VectorKernels &kernels, GradientCells x, int64_t n) {
+  if (x.type == DTCC_F32)
+    return kernels.sumSquares(static_cast<const float *>(x.cells), n);
+  float wide[conversionBlock];
+  double sum = 0;
+  for (int64_t at = 0; at < n; at += conversionBlock) {
+    int64_t count = std::min(conversionBlock, n - at);
+    kernels.widen(x.type, x.from(at).cells, count, wide);
+    sum += kernels.sumSquares(wide, count);
+  }
+  return sum;
 }
 
 } // namespace
 
-double sumSquares(ThreadTeam &team, const VectorKernels &kernels, const float *x, int64_t n,
+double sumSquares(ThreadTeam &team, const VectorKernels &kernels, GradientCells x, int64_t n,
                   std::span<double> partial) {
   int64_t block = std::max<int64_t>(8192, (n + sumSquaresBlocks - 1) / sumSquaresBlocks);
   int64_t blocks = (n + block - 1) / block;
   team.parallelFor(blocks, std::max<int64_t>(1, grain / block), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      partial[static_cast<size_t>(i)] = kernels.sumSquares(x + i * block, std::min(block, n - i * block));
+      partial[static_cast<size_t>(i)] = sumOfBlock(kernels, x.from(i * block), std::min(block, n - i * block));
   });
   double sum = 0;
   for (int64_t i = 0; i < blocks; ++i)
@@ -126,36 +148,38 @@ static void forEachAdamStep(ThreadTeam &team, std::span<const UpdateRange> range
 }
 
 void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
-                const AdamOptions &options, float scale, double lr, int64_t step, const float *grad, float *p, float *m,
-                float *v, HalfCopy copy) {
+                const AdamOptions &options, float scale, double lr, int64_t step, GradientCells grad, float *p,
+                float *m, float *v, HalfCopy copy) {
   forEachAdamStep(team, ranges, options, scale, lr, step, [&](const AdamStep &s, int64_t begin, int64_t end) {
-    updateAndCopy(kernels, copy, p, begin, end,
-                  [&](int64_t at, int64_t stop) { kernels.adam(s, stop - at, grad + at, p + at, m + at, v + at); });
+    updateAndCopy(kernels, grad, copy, p, begin, end, [&](int64_t at, int64_t stop, const float *g) {
+      kernels.adam(s, stop - at, g, p + at, m + at, v + at);
+    });
   });
 }
 
 void codedAdamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
-                     const AdamOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
+                     const AdamOptions &options, float scale, double lr, int64_t step, GradientCells grad, float *p,
                      const CodedShare &m, const CodedShare &v, HalfCopy copy) {
-  auto update = [&](const AdamStep &s, int64_t begin, int64_t end) {
+  auto update = [&](const AdamStep &s, int64_t begin, int64_t end, const float *g) {
     float mean[codeBlock], variance[codeBlock];
     for (int64_t at = begin; at < end; at += codeBlock) {
       const int64_t count = std::min(codeBlock, end - at);
       m.decode(at, count, mean);
       v.decode(at, count, variance);
-      kernels.adam(s, count, grad + at, p + at, mean, variance);
+      kernels.adam(s, count, g + (at - begin), p + at, mean, variance);
       m.encode(at, count, mean);
       v.encode(at, count, variance);
     }
   };
-  forEachAdamStep<codeBlock>(
-      team, ranges, options, scale, lr, step, [&](const AdamStep &s, int64_t begin, int64_t end) {
-        updateAndCopy(kernels, copy, p, begin, end, [&](int64_t at, int64_t stop) { update(s, at, stop); });
-      });
+  forEachAdamStep<codeBlock>(team, ranges, options, scale, lr, step,
+                             [&](const AdamStep &s, int64_t begin, int64_t end) {
+                               updateAndCopy(kernels, grad, copy, p, begin, end,
+                                             [&](int64_t at, int64_t stop, const float *g) { update(s, at, stop, g); });
+                             });
 }
 
 void sgdUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
-               const SgdOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
+               const SgdOptions &options, float scale, double lr, int64_t step, GradientCells grad, float *p,
                float *buffer, HalfCopy copy) {
   if (std::isnan(scale))
     return;
@@ -167,14 +191,14 @@ void sgdUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const U
     s.dampened = step + options.start <= 1 ? 1.0f : static_cast<float>(1 - options.dampening);
     s.lr = static_cast<float>(lr * range.lrScale);
     s.nesterov = options.nesterov;
-    updateAndCopy(kernels, copy, p, begin, end, [&](int64_t at, int64_t stop) {
-      kernels.sgd(s, stop - at, grad + at, p + at, buffer ? buffer + at : nullptr);
+    updateAndCopy(kernels, grad, copy, p, begin, end, [&](int64_t at, int64_t stop, const float *g) {
+      kernels.sgd(s, stop - at, g, p + at, buffer ? buffer + at : nullptr);
     });
   });
 }
 
 void adagradUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
-                   const AdagradOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
+                   const AdagradOptions &options, float scale, double lr, int64_t step, GradientCells grad, float *p,
                    float *sum, HalfCopy copy) {
   if (std::isnan(scale))
     return;
@@ -185,13 +209,14 @@ void adagradUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<con
     s.decay = static_cast<float>(range.decay);
     s.lr = static_cast<float>(decayed * range.lrScale);
     s.eps = static_cast<float>(options.eps);
-    updateAndCopy(kernels, copy, p, begin, end,
-                  [&](int64_t at, int64_t stop) { kernels.adagrad(s, stop - at, grad + at, p + at, sum + at); });
+    updateAndCopy(kernels, grad, copy, p, begin, end, [&](int64_t at, int64_t stop, const float *g) {
+      kernels.adagrad(s, stop - at, g, p + at, sum + at);
+    });
   });
 }
 
 void lionUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
-                const LionOptions &options, float scale, double lr, const float *grad, float *p, float *m,
+                const LionOptions &options, float scale, double lr, GradientCells grad, float *p, float *m,
                 HalfCopy copy) {
   if (std::isnan(scale))
     return;
@@ -203,8 +228,8 @@ void lionUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const 
     s.lr = static_cast<float>(rate);
     s.beta1 = static_cast<float>(options.beta1), s.beta2 = static_cast<float>(options.beta2);
     s.oneMinusBeta1 = static_cast<float>(1 - options.beta1), s.oneMinusBeta2 = static_cast<float>(1 - options.beta2);
-    updateAndCopy(kernels, copy, p, begin, end,
-                  [&](int64_t at, int64_t stop) { kernels.lion(s, stop - at, grad + at, p + at, m + at); });
+    updateAndCopy(kernels, grad, copy, p, begin, end,
+                  [&](int64_t at, int64_t stop, const float *g) { kernels.lion(s, stop - at, g, p + at, m + at); });
   });
 }
 

@@ -18,12 +18,26 @@
 
 namespace dtcc::rt {
 
+/// The gradients of a share: f32, or halves, which readers widen to f32 a block at a time.
+struct GradientCells {
+  GradientCells(const float *cells) : cells(cells) {}
+  GradientCells(const void *cells, dtcc_dtype type) : cells(cells), type(type) {}
+  /// The gradients behind the first `count`.
+  GradientCells from(int64_t count) const {
+    return {static_cast<const char *>(cells) + count * dtcc_dtype_size(type), type};
+  }
+
+  const void *cells;
+  dtcc_dtype type = DTCC_F32;
+};
+
 /// Blocks of sumSquares: their partial sums are added in order.
 constexpr int64_t sumSquaresBlocks = 1024;
 
 /// Sum of squares of x[0, n) in f64, the same bits for any number of threads.
 /// `partial` is scratch memory for sumSquaresBlocks sums.
-double sumSquares(ThreadTeam &team, const VectorKernels &kernels, const float *x, int64_t n, std::span<double> partial);
+double sumSquares(ThreadTeam &team, const VectorKernels &kernels, GradientCells x, int64_t n,
+                  std::span<double> partial);
 
 /// The limit of norms where all are welcome.
 constexpr float noGradLimit = std::numeric_limits<float>::infinity();
@@ -84,13 +98,13 @@ struct AdamOptions {
 /// One step number `step` (from 1) of torch.optim.AdamW or Adam over the ranges,
 /// the gradient times `scale` first. Elements outside every range stay.
 void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
-                const AdamOptions &options, float scale, double lr, int64_t step, const float *grad, float *p, float *m,
-                float *v, HalfCopy copy = {});
+                const AdamOptions &options, float scale, double lr, int64_t step, GradientCells grad, float *p,
+                float *m, float *v, HalfCopy copy = {});
 
 /// Such a step with moments that are 8-bit codes. Ranges begin at blocks of codes, as their tensors do. A step codes
 /// all cells of the ranges again.
 void codedAdamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
-                     const AdamOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
+                     const AdamOptions &options, float scale, double lr, int64_t step, GradientCells grad, float *p,
                      const CodedShare &m, const CodedShare &v, HalfCopy copy = {});
 
 struct SgdOptions {
@@ -101,7 +115,7 @@ struct SgdOptions {
 };
 /// One step of torch.optim.SGD; `buffer` is null without momentum.
 void sgdUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
-               const SgdOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
+               const SgdOptions &options, float scale, double lr, int64_t step, GradientCells grad, float *p,
                float *buffer, HalfCopy copy = {});
 
 /// Adagrad (Duchi et al. 2011) as torch.optim has it. `sum`: its only slot.
@@ -111,7 +125,7 @@ struct AdagradOptions {
   int64_t start = 0;
 };
 void adagradUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
-                   const AdagradOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
+                   const AdagradOptions &options, float scale, double lr, int64_t step, GradientCells grad, float *p,
                    float *sum, HalfCopy copy = {});
 
 /// Lion (Chen et al. 2023). `m`: its only slot.
@@ -119,7 +133,7 @@ struct LionOptions {
   double beta1 = 0.9, beta2 = 0.99;
 };
 void lionUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
-                const LionOptions &options, float scale, double lr, const float *grad, float *p, float *m,
+                const LionOptions &options, float scale, double lr, GradientCells grad, float *p, float *m,
                 HalfCopy copy = {});
 
 } // namespace dtcc::rt

@@ -1,6 +1,7 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The byte-level GPT-2 of examples/ trained in f32, bf16 and fp16 on this repository's own text: do the losses agree?
+"""The byte-level GPT-2 of examples/ trained in f32, bf16, bf16 with gradients in bf16 and fp16 on this repository's own
+text: do the losses agree?
 
 Prints one JSON line: the mean loss of the last steps of each, their ratios to f32's, and the greatest ratio of a step
 (smoothed over --window steps). Fails if a ratio at the end is farther from 1 than --reach.
@@ -41,6 +42,7 @@ def main():
     parser.add_argument("--seq", type=int, default=64)
     parser.add_argument("--mesh", default="dp=1")
     parser.add_argument("--zero", type=int)
+    parser.add_argument("--microbatches", type=int)
     parser.add_argument("--window", type=int, default=20)
     parser.add_argument("--reach", type=float, default=0.01)
     arguments = parser.parse_args()
@@ -49,11 +51,15 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tokens = os.path.join(folder, "corpus.bin")
         corpus(tokens)
-        for precision in ("f32", "bf16", "fp16"):
-            program = os.path.join(folder, precision)
-            options = [f"--precision={precision}", f"--mesh={arguments.mesh}",
+        for precision in ("f32", "bf16", "bf16 gradients", "fp16"):
+            program = os.path.join(folder, precision.replace(" ", "-"))
+            options = [f"--precision={precision.split()[0]}", f"--mesh={arguments.mesh}",
                        f"--bind=batch={arguments.batch},seq={arguments.seq}",
                        "--optimizer=adamw:lr=3e-4,beta1=0.9,beta2=0.95,eps=1e-8,weight_decay=0.1"]
+            if "gradients" in precision:
+                options.append("--gradients=bf16")
+            if arguments.microbatches:
+                options.append(f"--microbatches={arguments.microbatches}")
             if arguments.zero is not None:
                 options.append(f"--zero={arguments.zero}")
             measure.compile_model(MODEL, program, options)

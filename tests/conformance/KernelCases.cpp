@@ -269,9 +269,9 @@ void addCrossEntropy(Cases &cases) {
 
 void addUpdates(Cases &cases) {
   for (int64_t size : {int64_t{1}, int64_t{1001}, int64_t{300000}})
-    for (int64_t mode : {0, 1}) {
-      Maker m("sum of squares " + text({size, mode}), DTCC_LIB_SUM_SQUARES);
-      m.floats(DTCC_F32, {size});
+    for (auto [mode, type] : {std::pair{0, DTCC_F32}, {1, DTCC_F32}, {0, DTCC_BF16}, {1, DTCC_F16}}) {
+      Maker m("sum of squares " + text({size, mode, type}), DTCC_LIB_SUM_SQUARES);
+      m.floats(type, {size});
       m.output(DTCC_F32, std::vector<int64_t>{});
       m.attributes({mode});
       cases.push_back(m.made);
@@ -324,7 +324,8 @@ void addUpdates(Cases &cases) {
       for (int64_t rank : {0, 1})
         for (dtcc_dtype copy : floatTypes) {
           Maker m("update " + text({rule.op, size, rank, copy, rule.flags.empty() ? 0 : rule.flags[0]}), rule.op, 2);
-          m.floats(DTCC_F32, {size});
+          // Gradients in halves stand beside copies in halves.
+          m.floats(copy, {size});
           scalar(m, 0.25f), scalar(m, 0.01f);
           m.command().longs({}, {rank ? 100 : 1});
           m.output(DTCC_F32, std::vector<int64_t>{size});

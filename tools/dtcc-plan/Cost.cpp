@@ -72,6 +72,8 @@ static llvm::Error readPlanOptions(const Arguments &arguments, const plan::Plan 
     if (arguments.value("zero").getAsInteger(10, plan.zero) || plan.zero < 0 || plan.zero > 3)
       return llvm::createStringError("--zero must be 0, 1, 2 or 3, got: " + arguments.value("zero"));
   }
+  if (llvm::Error error = readGradientType(arguments, plan.gradients))
+    return error;
   if (double(plan.pp) > forecast.model.layers)
     return llvm::createStringError("stages must be at most the " + llvm::Twine(int64_t(forecast.model.layers)) +
                                    " layers, got: " + llvm::Twine(plan.pp));

@@ -48,6 +48,7 @@ static llvm::Expected<plan::Parallelism> shapeOf(const TransformerSearch &search
   shape.pp = given(search.space.pp);
   shape.ep = given(search.space.ep);
   // Unless it is asked for, the table is of devices alone.
+  shape.gradients = search.space.gradients;
   shape.offload.optimizer = search.space.hostOptimizer == std::vector<bool>{true};
   shape.dp = search.problem.devices / (shape.tp * shape.cp * shape.pp);
   if (search.problem.devices % (shape.tp * shape.cp * shape.pp) ||

@@ -33,6 +33,8 @@ static std::string planText(const plan::Plan &plan) {
     text += " --recompute=" + std::string(plan::toString(plan.recompute));
   if (plan.offload.any())
     text += " --offload=" + plan.offload.str();
+  if (plan.gradients != plan::GradientType::F32)
+    text += " --gradients=" + std::string(plan::toString(plan.gradients));
   int64_t ranks = plan.mesh.ranks();
   return text + "  (" + std::to_string(ranks) + (ranks == 1 ? " rank)" : " ranks)");
 }

@@ -106,8 +106,12 @@ void Bufferizer::aim(Value value, const Place &place, int64_t accumulate) {
   bool writes = !rule->isView && (rule->writesStrided || place.isDense()) && (!accumulate || rule->accumulates);
   if (!handsOn && !writes)
     return;
-  // A value that is accumulated into another buffer has no buffer of its own, so nothing else may read it.
-  if (accumulate && !value.hasOneUse())
+  const bool rounds = place.element != cast<ShapedType>(value.getType()).getElementType();
+  if (rounds && !handsOn && !(rule->mayRound && rule->mayRound(value, place.element)))
+    return;
+  // A value that is accumulated into another buffer, or rounded there, has no buffer of its own, so nothing else may
+  // read it.
+  if ((accumulate || rounds) && !value.hasOneUse())
     return;
   destinations[value] = {place, accumulate};
   valuesOf[place.buffer].push_back(value);

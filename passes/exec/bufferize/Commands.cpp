@@ -42,13 +42,13 @@ void Bufferizer::fill(const Place &place, TypedAttr value) {
 }
 
 LogicalResult Bufferizer::store(const Place &from, const Destination &to, Location loc) {
-  if (!to.accumulate) {
+  if (!to.accumulate && from.element == to.place.element) {
     copy(from, to.place);
     return success();
   }
   if (from.isTorn() || to.place.isTorn())
     return store(from.withBlockDim(), {to.place.withBlockDim(), to.accumulate}, loc);
-  // A kernel of one addition to zero: the generator adds its result to memory.
+  // A kernel of one addition to zero: the generator adds its result to memory, or rounds it to the type there.
   auto type = RankedTensorType::get(from.sizes, from.element);
   Block body;
   Value x = body.addArgument(type, loc);

@@ -172,6 +172,8 @@ void dtcc::exec::addMovementRules(OpRules &rules) {
   };
   auto join = [](OpRule rule, void (*aim)(Operation *, Bufferizer &)) {
     rule.writesStrided = rule.accumulates = true;
+    // Each part is written by its producer, or by a kernel that rounds it.
+    rule.mayRound = [](Value, Type) { return true; };
     rule.aim = aim;
     return rule;
   };

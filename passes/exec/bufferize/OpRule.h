@@ -29,6 +29,8 @@ struct OpRule {
   /// Results may be written with any strides; and added to what is there.
   bool writesStrided = false;
   bool accumulates = false;
+  /// Whether a result may be written in a narrower float type than its own, rounded behind a sum; null: none may.
+  bool (*mayRound)(mlir::Value result, mlir::Type type) = nullptr;
   /// Hands the destinations of results on to operands.
   void (*aim)(mlir::Operation *, Bufferizer &) = nullptr;
 };

@@ -340,6 +340,12 @@ static LogicalResult lowerProduct(ProductOp op, Bufferizer &b) {
 void dtcc::exec::addProductRules(OpRules &rules) {
   OpRule &contract = rules[graph::ContractOp::getOperationName()] = ruleOf<graph::ContractOp, lowerContract>();
   OpRule &product = rules[ProductOp::getOperationName()] = ruleOf<ProductOp, lowerProduct>();
+  // Libraries write the type of the factors, or f32; sums beside a product have its type.
+  contract.mayRound = product.mayRound = [](Value result, Type type) {
+    Operation *op = result.getDefiningOp();
+    auto product = dyn_cast<ProductOp>(op);
+    return graph::elementOf(op->getOperand(0)) == type && !(product && product.getSums());
+  };
   for (OpRule *rule : {&contract, &product})
     rule->writesStrided = rule->accumulates = rule->takesRows = rule->wantsAlignedRows = true;
 }

@@ -35,10 +35,11 @@ static Bufferizer::Destination destinationOf(spmd::AccumulateOp op, Bufferizer &
   spmd::BucketOp bucket = b.storage.bucketOp(op.getBucketAttr());
   bool repeated =
       op->getParentOfType<spmd::PhaseOp>().getRepeat() > 1 && bucket.getRole() != spmd::BucketRole::Transient;
-  return {rangeOf(op.getBucketAttr(), op.getOffset(), cast<ShapedType>(op.getX().getType()), b),
-          op.getAgain() ? Add
-          : repeated    ? AddUnlessFirstSlot
-                        : Overwrite};
+  // A value of a wider type is rounded to that of the bucket.
+  ShapedType stored = cast<ShapedType>(op.getX().getType()).clone(bucket.getElementType());
+  return {rangeOf(op.getBucketAttr(), op.getOffset(), stored, b), op.getAgain() ? Add
+                                                                  : repeated    ? AddUnlessFirstSlot
+                                                                                : Overwrite};
 }
 /// Whether the producer of `value`, looking through views, stands after `op`.
 static bool isMadeBehind(Value value, Operation *op) {

@@ -182,7 +182,8 @@ struct FoldEpilogues : impl::FoldEpiloguesBase<FoldEpilogues> {
         auto reduce = dyn_cast<graph::ReduceOp>(user);
         if (!reduce || reduce->getBlock() != op->getBlock() || reduce.getKind() != Reduction::Sum ||
             way.columns.empty() || reduce.getDims() != ArrayRef(summed) ||
-            typeOf(reduce.getY()).getElementType() != typeOf(op.getY()).getElementType() || !comesBehind(reduce, op))
+            typeOf(reduce.getY()).getElementType() != typeOf(op.getY()).getElementType() || !comesBehind(reduce, op) ||
+            isRounded(reduce))
           continue;
         OpBuilder builder(op);
         ProductOp product = create(builder, op, way, {}, {}, false, Type(), reduce.getY().getType());
@@ -215,6 +216,16 @@ struct FoldEpilogues : impl::FoldEpiloguesBase<FoldEpilogues> {
           return false;
       }
       return bool(accumulate);
+    });
+  }
+  /// Whether gradients are kept in a narrower type: a product with sums would write them to memory of its own first.
+  static bool isRounded(graph::ReduceOp reduce) {
+    return llvm::any_of(reduce.getY().getUsers(), [&](Operation *user) {
+      auto accumulate = dyn_cast<spmd::AccumulateOp>(user);
+      auto bucket = accumulate ? SymbolTable::lookupNearestSymbolFrom<spmd::BucketOp>(
+                                     user->getParentOfType<spmd::ProgramOp>(), accumulate.getBucketAttr())
+                               : spmd::BucketOp();
+      return bucket && bucket.getElementType() != typeOf(reduce.getY()).getElementType();
     });
   }
   static bool names(Operation *op, FlatSymbolRefAttr bucket) {

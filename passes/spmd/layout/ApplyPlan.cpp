@@ -531,6 +531,8 @@ LogicalResult PlanApplier::run() {
       state->setAttr(kFlatAttr, fromAxes(builder.getContext(), flat));
       state->setAttr(kZeroAttr, builder.getI64IntegerAttr(zero));
     }
+    if (plan.gradients == plan::GradientType::BF16 && state.getTrainable() && type.getElementType().isF32())
+      state->setAttr(kGradientAttr, TypeAttr::get(builder.getBF16Type()));
     if (plan.offload.optimizer && state.getTrainable())
       state->setAttr(kOffloadAttr, builder.getUnitAttr());
   }

@@ -72,11 +72,12 @@ PlanAttr toAttribute(MLIRContext *context, const plan::Plan &plan, FlatSymbolRef
   SmallVector<StatePlanAttr> states;
   for (const plan::StatePlan &state : plan.states)
     states.push_back(toAttribute(context, state));
+  auto narrow = plan.gradients == plan::GradientType::BF16 ? TypeAttr::get(BFloat16Type::get(context)) : TypeAttr();
   return PlanAttr::get(context, mesh, fromAxes(context, plan.batchAxes), toOptional(context, plan.sequenceAxes),
                        PositionOrder(plan.sequenceOrder), plan.sequenceParallel, plan.zero,
                        fromAxes(context, plan.flatAxes), RecomputeMode(plan.recompute), plan.offload.optimizer,
-                       plan.offload.activations, plan.pipeline ? toAttribute(context, *plan.pipeline) : PipelineAttr(),
-                       ops, states);
+                       plan.offload.activations, narrow,
+                       plan.pipeline ? toAttribute(context, *plan.pipeline) : PipelineAttr(), ops, states);
 }
 
 plan::PipelinePlan toPipelinePlan(PipelineAttr attribute) {
@@ -132,6 +133,8 @@ plan::Plan toPlan(PlanAttr attribute, const Mesh &mesh) {
   plan.flatAxes = toAxes(attribute.getFlatAxes());
   plan.recompute = plan::Recompute(attribute.getRecompute());
   plan.offload = {attribute.getOffloadOptimizer(), attribute.getOffloadActivations()};
+  if (attribute.getGradients())
+    plan.gradients = plan::GradientType::BF16;
   for (OpPlanAttr op : attribute.getOps())
     plan.ops.push_back(toOpPlan(op));
   for (StatePlanAttr state : attribute.getStates())

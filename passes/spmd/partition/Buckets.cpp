@@ -70,6 +70,9 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
     key.computeType = key.elementType;
     if (auto compute = state->getAttrOfType<TypeAttr>(kComputeAttr))
       key.computeType = compute.getValue();
+    key.gradientType = key.elementType;
+    if (auto narrow = state->getAttrOfType<TypeAttr>(kGradientAttr); narrow && key.trainable)
+      key.gradientType = narrow.getValue();
     // Nobody updates a frozen parameter: it needs no master.
     if (!key.trainable)
       key.elementType = key.computeType;
@@ -133,7 +136,9 @@ static FlatSymbolRefAttr emitFactors(OpBuilder &builder, Location loc, const Buc
 void Buckets::emit(OpBuilder &builder, Location loc, bool averages, int64_t predicted) {
   auto make = [&](BucketRole role, const Twine &name, const Bucket &bucket, FlatSymbolRefAttr of,
                   std::optional<int64_t> slot, const Axes &flat, bool host = false) {
-    Type type = role == BucketRole::Compute ? bucket.key.computeType : bucket.key.elementType;
+    Type type = role == BucketRole::Compute                                     ? bucket.key.computeType
+                : role == BucketRole::Gradient || role == BucketRole::Transient ? bucket.key.gradientType
+                                                                                : bucket.key.elementType;
     int64_t length = bucket.length;
     if (slot && *slot < slotsOf(bucket.key) && hasCodes(bucket.key)) {
       type = builder.getI8Type();

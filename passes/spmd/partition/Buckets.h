@@ -7,10 +7,10 @@
 //
 // States share a bucket if one collective and one update can serve them: the same axes
 // shard them, their gradients are partial over the same axes, the same axes share them
-// in the same stage, they belong to one unit, they have one element type and one compute
-// type, all or none of them train, by the same optimizer, and what only the update touches lies in the same memory. In
-// a pipeline, gradients that are kept as shares share a bucket if the same phases make them: it is then complete at the
-// end of each.
+// in the same stage, they belong to one unit, they have one element type, one compute
+// type and one type of gradients, all or none of them train, by the same optimizer, and what only the update touches
+// lies in the same memory. In a pipeline, gradients that are kept as shares share a bucket if the same phases make
+// them: it is then complete at the end of each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +41,8 @@ struct BucketKey {
   /// Type that is stored, and type that readers see. If they differ, the first is the master's.
   mlir::Type elementType, computeType;
   bool isNarrow() const { return elementType != computeType; }
+  /// Type in which gradients are kept and reduced.
+  mlir::Type gradientType;
   /// The stage of the state table; 0 without flat axes.
   int64_t stage = 0;
   std::string unit;

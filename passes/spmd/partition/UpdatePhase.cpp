@@ -64,7 +64,7 @@ static Value emitGradient(OpBuilder &builder, const UpdateDescription &step, con
     ReduceBucketOp::create(builder, ofGradient(loc), bucket.gradients, fromAxes(builder.getContext(), scatter),
                            fromAxes(builder.getContext(), rest), FlatSymbolRefAttr(), IntegerAttr());
   int64_t stored = bucket.length / mesh.product(sharedAxes(row.gradient, bucket.key.flat));
-  Value gradient = view(builder, loc, bucket.gradients.getValue(), 0, {stored}, bucket.key.elementType);
+  Value gradient = view(builder, loc, bucket.gradients.getValue(), 0, {stored}, bucket.key.gradientType);
   if (!scatter.empty())
     gradient = emitMove(builder, loc, Move{Move::LocalSlice, 0, -1, scatter, Reduction::Sum}, gradient, mesh);
   if (owners.empty() || allOwn)
@@ -166,6 +166,9 @@ static void emitTensorStep(OpBuilder &builder, Location loc, const Bucket &bucke
   MLIRContext *context = builder.getContext();
   ArrayAttr flat = fromAxes(context, bucket.key.flat);
   Type element = builder.getF32Type();
+  // Directions are computed in f32.
+  if (auto type = cast<RankedTensorType>(gradient.getType()); type.getElementType() != element)
+    gradient = graph::CastOp::create(builder, loc, type.clone(element), gradient);
   const Axes sharing = sharingAxes(bucket, mesh);
   Value factors;
   if (optimizer.getTensorNeed() == graph::TensorNeed::Factors) {

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/dtcc_rt.h"
+#include "runtime/cuda/kernels/Cells.h"
 #include "runtime/cuda/kernels/Math.h"
 #include "runtime/cuda/kernels/Optimizer.h"
 #include "runtime/cuda/kernels/Reduce.h"
@@ -29,6 +30,20 @@ using Floats4 = Four<float>;
 template <typename T> DTCC_DEVICE Four<T> rounded(const Floats4 &from) {
   return {{static_cast<T>(from.cells[0]), static_cast<T>(from.cells[1]), static_cast<T>(from.cells[2]),
            static_cast<T>(from.cells[3])}};
+}
+
+template <typename T> DTCC_DEVICE Floats4 widened(const Four<T> &from) {
+  return {{static_cast<float>(from.cells[0]), static_cast<float>(from.cells[1]), static_cast<float>(from.cells[2]),
+           static_cast<float>(from.cells[3])}};
+}
+
+/// Four cells of `type` at a multiple of four.
+DTCC_DEVICE Floats4 fourAt(const void *data, int32_t type, int64_t offset) {
+  if (type == DTCC_F32)
+    return *reinterpret_cast<const Floats4 *>(static_cast<const float *>(data) + offset);
+  if (type == DTCC_BF16)
+    return widened(*reinterpret_cast<const Four<__bf16> *>(static_cast<const __bf16 *>(data) + offset));
+  return widened(*reinterpret_cast<const Four<_Float16> *>(static_cast<const _Float16 *>(data) + offset));
 }
 
 DTCC_DEVICE double plus(double a, double b) { return a + b; }
@@ -67,7 +82,7 @@ template <int slots, typename Element> DTCC_DEVICE void updateChunkBy(const Upda
     if (c.aligned && r.begin <= first && first + 4 <= r.end) {
       auto load = [&](const float *from) { return *reinterpret_cast<const Floats4 *>(from + first); };
       auto store = [&](float *to, const Floats4 &four) { *reinterpret_cast<Floats4 *>(to + first) = four; };
-      Floats4 g = load(c.grad), weights = load(c.p), a = {}, b = {};
+      Floats4 g = fourAt(c.grad, c.gradType, first), weights = load(c.p), a = {}, b = {};
       if (slots > 0)
         a = load(c.slots[0]);
       if (slots > 1)
@@ -93,7 +108,7 @@ template <int slots, typename Element> DTCC_DEVICE void updateChunkBy(const Upda
       if (here == c.rangeCount || i < c.ranges[here].begin)
         continue;
       float weight = c.p[i], a = slots > 0 ? c.slots[0][i] : 0, b = slots > 1 ? c.slots[1][i] : 0;
-      element(c.steps[here], c.grad[i] * scale, weight, a, b);
+      element(c.steps[here], cellAt(c.grad, c.gradType, i) * scale, weight, a, b);
       writeCopy(c, i, weight);
       c.p[i] = weight;
       if (slots > 0)
@@ -108,15 +123,16 @@ template <int slots, typename Element> DTCC_DEVICE void updateChunkBy(const Upda
 
 DTCC_KERNEL(sum_squares_blocks, SumSquares, sumSquaresThreads) {
   DTCC_SHARED double room[sumSquaresThreads / warpSize];
-  const float *x = p.in + blockX() * p.block;
-  const int64_t count = least(p.block, p.size - blockX() * p.block);
+  const int64_t begin = blockX() * p.block, count = least(p.block, p.size - begin);
   const int64_t fours = reinterpret_cast<uint64_t>(p.in) % sizeof(Floats4) == 0 ? count / 4 : 0;
   double sum = 0;
   for (int64_t i = threadIndex(); i < fours; i += sumSquaresThreads)
-    for (float cell : reinterpret_cast<const Floats4 *>(x)[i].cells)
+    for (float cell : fourAt(p.in, p.type, begin + 4 * i).cells)
       sum += static_cast<double>(cell) * cell;
-  for (int64_t i = fours * 4 + threadIndex(); i < count; i += sumSquaresThreads)
-    sum += static_cast<double>(x[i]) * x[i];
+  for (int64_t i = fours * 4 + threadIndex(); i < count; i += sumSquaresThreads) {
+    const float cell = cellAt(p.in, p.type, begin + i);
+    sum += static_cast<double>(cell) * cell;
+  }
   sum = reduceBlock(sum, room, plus);
   if (threadIndex() == 0)
     p.partial[blockX()] = sum;

@@ -22,7 +22,8 @@ constexpr int64_t sumSquaresBlocks = 1024;
 
 /// sum_squares_blocks: blocks of `block` elements, a multiple of 4; sum_squares_total: one thread block.
 struct SumSquares {
-  const float *in;
+  const void *in;
+  int32_t type; // dtcc_dtype of `in`
   int64_t size, block, blocks;
   double *partial;
   float *out;
@@ -66,11 +67,13 @@ struct UpdateCommon {
   const UpdateRange *ranges;
   RangeStep *steps; // one a range, made by update_ranges
   int64_t rangeCount, size;
-  const float *grad, *scale, *lr;
+  const void *grad; // of `gradType`
+  const float *scale, *lr;
   const int64_t *step;
   float *p, *slots[2]; // slots that the rule has
   void *copy;          // of `copyType`; or null
   int32_t copyType;    // dtcc_dtype
+  int32_t gradType;    // dtcc_dtype
   int32_t aligned;     // four elements of each can be read at once
 };
 

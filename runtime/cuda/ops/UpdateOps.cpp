@@ -17,7 +17,8 @@ public:
   SumSquaresOp(const CheckedOperands &operands, Rank &, Launcher &launcher)
       : blocks(launcher, "Optimizer", "sum_squares_blocks"), total(launcher, "Optimizer", "sum_squares_total") {
     operands.expect(2, 1);
-    p.size = operands.dense(0, "in", -1).sizes[0];
+    const dtcc_view &in = operands.denseFloats(0, "in", -1);
+    p.size = in.sizes[0], p.type = static_cast<int32_t>(in.dtype);
     operands.scalar(1, "out");
     accumulate = operands.accumulation(0);
     // Whole blocks of 16 bytes a thread: the sum depends on the size alone.
@@ -29,7 +30,7 @@ public:
   }
   void run(Rank &rank, const Call &call) override {
     SumSquares here = p;
-    here.in = address<const float>(call, 0), here.out = address<float>(call, 1);
+    here.in = call.buffers[0], here.out = address<float>(call, 1);
     here.partial = at<double>(call, partial);
     here.accumulate = accumulates(accumulate, rank);
     blocks(call, p.blocks, sumSquaresThreads, here);
@@ -109,7 +110,7 @@ class UpdateOp : public CudaOp {
 public:
   void run(Rank &, const Call &call) override {
     UpdateCommon &c = p.common;
-    c.grad = address<const float>(call, 0), c.scale = address<const float>(call, 1);
+    c.grad = call.buffers[0], c.scale = address<const float>(call, 1);
     c.lr = address<const float>(call, 2), c.step = address<const int64_t>(call, 3), c.p = address<float>(call, 4);
     bool aligned = isAligned(c.grad, 16) && isAligned(c.p, 16);
     for (size_t i = 0; i < slots; ++i) {
@@ -135,7 +136,8 @@ protected:
     operands.expect(required, attributes);
     p.rule = rule;
     UpdateCommon &c = p.common;
-    c.size = operands.dense(0, "grad", -1).sizes[0];
+    const dtcc_view &grad = operands.denseFloats(0, "grad", -1);
+    c.size = grad.sizes[0], c.gradType = static_cast<int32_t>(grad.dtype);
     operands.scalar(1, "scale");
     operands.scalar(2, "lr");
     operands.scalar(3, "step", DTCC_I64);

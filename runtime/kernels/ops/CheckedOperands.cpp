@@ -63,11 +63,16 @@ const dtcc_view &CheckedOperands::dense(size_t i, const char *operand, int64_t s
   return view;
 }
 
+const dtcc_view &CheckedOperands::denseFloats(size_t i, const char *operand, int64_t size) const {
+  const dtcc_view &view = floats(i, operand, {size});
+  expectContiguousRows(view, operand);
+  return view;
+}
+
 std::optional<dtcc_dtype> CheckedOperands::halfCopy(size_t i, int64_t size) const {
   if (operandCount() <= i)
     return std::nullopt;
-  const dtcc_view &view = floats(i, "copy", {size});
-  expectContiguousRows(view, "copy");
+  const dtcc_view &view = denseFloats(i, "copy", size);
   if (view.dtype == DTCC_F32)
     reject("copy must be bf16 or f16, got element type: ", int{view.dtype});
   return static_cast<dtcc_dtype>(view.dtype);

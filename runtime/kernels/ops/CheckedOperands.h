@@ -48,6 +48,8 @@ public:
   const dtcc_view &integers(size_t i, const char *name, int64_t size) const;
   /// Operand i of ids or labels, dense and of rank 1.
   const dtcc_view &dense(size_t i, const char *name, int64_t size) const;
+  /// Operand i of type f32, bf16 or f16, dense and of rank 1.
+  const dtcc_view &denseFloats(size_t i, const char *name, int64_t size) const;
   /// The element type of operand i, bf16 or f16, if the command has it: a copy of `size` parameters for their readers.
   /// It stands last, where other commands have a workspace.
   std::optional<dtcc_dtype> halfCopy(size_t i, int64_t size) const;

@@ -16,18 +16,20 @@ class SumSquaresOp final : public LibraryOp {
 public:
   SumSquaresOp(const CheckedOperands &operands, Rank &) : partial(sumSquaresBlocks) {
     operands.expect(2, 1);
-    size = operands.dense(0, "in", -1).sizes[0];
+    const dtcc_view &in = operands.denseFloats(0, "in", -1);
+    size = in.sizes[0], type = static_cast<dtcc_dtype>(in.dtype);
     operands.scalar(1, "out");
     accumulate = operands.accumulation(0);
   }
   void run(Rank &rank, void *const *buffers) override {
     float &out = *static_cast<float *>(buffers[1]);
-    double sum = sumSquares(rank.team, vectorKernels(), static_cast<const float *>(buffers[0]), size, partial);
+    double sum = sumSquares(rank.team, vectorKernels(), {buffers[0], type}, size, partial);
     out = static_cast<float>((accumulates(accumulate, rank) ? out : 0.0) + sum);
   }
 
 private:
   int64_t size;
+  dtcc_dtype type;
   Accumulation accumulate;
   std::vector<double> partial;
 };
@@ -112,7 +114,7 @@ private:
 class UpdateOp : public GradientOp {
 protected:
   UpdateOp(const CheckedOperands &operands, const Rank &rank, size_t required, size_t attributes, bool hasCodes = false)
-      : GradientOp(operands, rank, required, attributes), ranges(updateRanges(segments)) {
+      : GradientOp(operands, rank, required, attributes, /*takesHalves=*/true), ranges(updateRanges(segments)) {
     const char *names[] = {"p", "slot 0", "slot 1"};
     if (hasCodes && size % codeBlock != 0)
       operands.reject("a share of codes must be whole blocks, got elements: ", size);
@@ -152,7 +154,7 @@ public:
   }
   void update(Rank &rank, void *const *buffers) override {
     adamUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2), stepOf(buffers),
-               floats(buffers, 0), floats(buffers, 4), floats(buffers, 5), floats(buffers, 6), copyOf(buffers));
+               gradient(buffers), floats(buffers, 4), floats(buffers, 5), floats(buffers, 6), copyOf(buffers));
   }
 
 private:
@@ -169,7 +171,7 @@ public:
   }
   void update(Rank &rank, void *const *buffers) override {
     codedAdamUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2),
-                    stepOf(buffers), floats(buffers, 0), floats(buffers, 4), {DTCC_CODES_SIGNED, buffers[5], size},
+                    stepOf(buffers), gradient(buffers), floats(buffers, 4), {DTCC_CODES_SIGNED, buffers[5], size},
                     {DTCC_CODES_UNSIGNED, buffers[6], size}, copyOf(buffers));
   }
 
@@ -184,7 +186,7 @@ public:
         options{operands.real(2), operands.real(3), operands.flag(4), operands.integer(5)} {}
   void update(Rank &rank, void *const *buffers) override {
     sgdUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2), stepOf(buffers),
-              floats(buffers, 0), floats(buffers, 4), options.momentum != 0 ? floats(buffers, 5) : nullptr,
+              gradient(buffers), floats(buffers, 4), options.momentum != 0 ? floats(buffers, 5) : nullptr,
               copyOf(buffers));
   }
 
@@ -202,7 +204,7 @@ public:
       : UpdateOp(operands, rank, 6, 5), options{operands.real(2), operands.real(3), operands.integer(4)} {}
   void update(Rank &rank, void *const *buffers) override {
     adagradUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2),
-                  stepOf(buffers), floats(buffers, 0), floats(buffers, 4), floats(buffers, 5), copyOf(buffers));
+                  stepOf(buffers), gradient(buffers), floats(buffers, 4), floats(buffers, 5), copyOf(buffers));
   }
 
 private:
@@ -214,8 +216,8 @@ public:
   LionOp(const CheckedOperands &operands, const Rank &rank)
       : UpdateOp(operands, rank, 6, 4), options{operands.real(2), operands.real(3)} {}
   void update(Rank &rank, void *const *buffers) override {
-    lionUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2),
-               floats(buffers, 0), floats(buffers, 4), floats(buffers, 5), copyOf(buffers));
+    lionUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2), gradient(buffers),
+               floats(buffers, 4), floats(buffers, 5), copyOf(buffers));
   }
 
 private:

@@ -54,9 +54,11 @@ std::vector<UpdateRange> updateRanges(const BucketSegments &segments) {
   return merged;
 }
 
-GradientOp::GradientOp(const CheckedOperands &operands, const Rank &rank, size_t required, size_t attributes) {
+GradientOp::GradientOp(const CheckedOperands &operands, const Rank &rank, size_t required, size_t attributes,
+                       bool takesHalves) {
   operands.expect(required, attributes);
-  size = operands.dense(0, "grad", -1).sizes[0];
+  const dtcc_view &grad = takesHalves ? operands.denseFloats(0, "grad", -1) : operands.dense(0, "grad", -1);
+  size = grad.sizes[0], gradientType = static_cast<dtcc_dtype>(grad.dtype);
   operands.scalar(1, "scale");
   operands.scalar(2, "lr");
   operands.scalar(3, "step", DTCC_I64);
@@ -64,14 +66,14 @@ GradientOp::GradientOp(const CheckedOperands &operands, const Rank &rank, size_t
   segments = bucketSegments(operands, rank, operands.integer(0), communicator, size);
 }
 
-void GradientOp::addSquares(Rank &rank, const float *grad) const {
+void GradientOp::addSquares(Rank &rank, GradientCells grad) const {
   std::vector<double> partial(sumSquaresBlocks);
   for (const TensorRange &range : segments.ranges) {
     const dtcc_segment &segment = *segments.all[static_cast<size_t>(range.tensor)];
     // Padding holds zeros.
     if (ownsCells(rank.image.mesh(), shareLayout(segment, rank, communicator), rank.coordinates.data()))
       rank.gradSquares->ofState[segment.state] +=
-          sumSquares(rank.team, vectorKernels(), grad + range.begin, range.end - range.begin, partial);
+          sumSquares(rank.team, vectorKernels(), grad.from(range.begin), range.end - range.begin, partial);
   }
 }
 

@@ -48,14 +48,16 @@ class GradientOp : public LibraryOp {
 public:
   void run(Rank &rank, void *const *buffers) final {
     if (rank.gradSquares)
-      addSquares(rank, floats(buffers, 0));
+      addSquares(rank, gradient(buffers));
     update(rank, buffers);
   }
 
 protected:
-  GradientOp(const CheckedOperands &operands, const Rank &rank, size_t required, size_t attributes);
+  GradientOp(const CheckedOperands &operands, const Rank &rank, size_t required, size_t attributes,
+             bool takesHalves = false);
   virtual void update(Rank &rank, void *const *buffers) = 0;
 
+  GradientCells gradient(void *const *buffers) const { return {buffers[0], gradientType}; }
   static float *floats(void *const *buffers, size_t i) { return static_cast<float *>(buffers[i]); }
   static int64_t stepOf(void *const *buffers) { return *static_cast<const int64_t *>(buffers[3]); }
 
@@ -63,7 +65,8 @@ protected:
   BucketSegments segments;
 
 private:
-  void addSquares(Rank &rank, const float *grad) const;
+  void addSquares(Rank &rank, GradientCells grad) const;
+  dtcc_dtype gradientType;
 };
 
 } // namespace dtcc::rt

@@ -25,6 +25,8 @@ scales of norms) is as above.
     1, 2   Q / n + (P - Q)    Q / 2         Q / 2 + (P - Q), once
     3      P / n              none          every unit, in its type, at most twice a micro-batch
 
+With --gradients=bf16 gradients are kept, and reduced, in half the bytes.
+
 Besides, the memory that units take while they are gathered and their gradients made is at most that of the two
 largest units and of the gradients of all that are open. Standard library only; exit status 1 and a line if not.
 """
@@ -52,6 +54,7 @@ def main():
     parser.add_argument("--stage", type=int, required=True)
     parser.add_argument("--microbatches", type=int, default=1)
     parser.add_argument("--half", choices=["bf16", "f16"], help="the compute type, if it is not f32")
+    parser.add_argument("--gradients", choices=["f32", "bf16"], default="f32", help="the type of gradients")
     parser.add_argument("--gathers", type=int, default=2, help="of a unit in a micro-batch, at most")
     arguments = parser.parse_args()
     stage, m = arguments.stage, arguments.microbatches
@@ -80,12 +83,14 @@ def main():
     for name, size, arena in re.findall(r"exec\.buffer @(params|grads|slots|work|compute)\.[\d.]+ : (\d+) in @(\w+)", commands):
         stored[name, arena] += int(size)
     share = whole // n
+    part = 2 if arguments.gradients == "bf16" else 1
+    sums = {number: size // part for number, size in units.items()}
     masters = narrow // n if stage else narrow
     expect("bytes of parameters", stored["params", "state"], share if stage == 3 else masters + whole - narrow)
     expect("bytes of compute copies", stored["compute", "state"], narrow // 2 if stage < 3 else 0)
-    expect("bytes of gradients", stored["grads", "state"], share if stage >= 2 else whole)
+    expect("bytes of gradients", stored["grads", "state"], (share if stage >= 2 else whole) // part)
     expect("bytes of slots", stored["slots", "state"], 2 * share if stage >= 1 else 2 * whole)
-    expect("transient gradients", stored["work", "activations"], whole if stage >= 2 else 0)
+    expect("transient gradients", stored["work", "activations"], whole // part if stage >= 2 else 0)
 
     # Communicated, by phase: kind to the bytes of every call, counted on the whole side.
     calls, lasts = defaultdict(list), []
@@ -98,14 +103,14 @@ def main():
                 lasts.append((phase, kind, calls[phase, kind][-1]))
     accumulating = [phase for phase in ("microbatch", "update") if calls[phase, "reduce_scatter"]]
     reduced = calls["microbatch", "reduce_scatter"] + calls["update", "reduce_scatter"]
-    expect("reduce_scatter", sorted(reduced), sorted(units.values()) if stage >= 1 else [])
+    expect("reduce_scatter", sorted(reduced), sorted(sums.values()) if stage >= 1 else [])
     # Once a step, and beside the backward pass of the last micro-batch.
-    once = [("microbatch", "reduce_scatter" if stage else "all_reduce", size) for size in units.values()]
+    once = [("microbatch", "reduce_scatter" if stage else "all_reduce", size) for size in sums.values()]
     expect("reductions in the last slot alone", sorted(lasts), sorted(once) if stage < 2 and m > 1 else [])
     if stage >= 2:
         expect("phases that reduce", accumulating, ["microbatch"])
     summed = [size for size in calls["microbatch", "all_reduce"] + calls["update", "all_reduce"] if size > 8]
-    expect("all_reduce of gradients", sorted(summed), sorted(units.values()) if stage == 0 else [])
+    expect("all_reduce of gradients", sorted(summed), sorted(sums.values()) if stage == 0 else [])
     expect("all_gather in the update", sorted(calls["update", "all_gather"]),
            sorted(read.values()) if stage in (1, 2) else [])
     # Values that depend on no input, such as positions, are computed before the micro-batches.

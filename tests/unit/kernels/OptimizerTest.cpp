@@ -227,6 +227,54 @@ TEST(Updates, WriteTheCopyInTheNarrowType) {
   });
 }
 
+/// Gradients in halves update as the f32 that they stand for, bit for bit.
+TEST(Updates, WidenHalfGradients) {
+  forEachInstructionSet([&](const VectorKernels &kernels) {
+    for (dtcc_dtype half : {DTCC_BF16, DTCC_F16})
+      for (int rule = 0; rule < 4; ++rule) {
+        ThreadTeam team(2);
+        Floats wide = randomFloats(size, 5);
+        std::vector<uint16_t> halves(size);
+        for (size_t i = 0; i < size; ++i) {
+          halves[i] = half == DTCC_BF16 ? toBF16(wide[i]) : toF16(wide[i]);
+          wide[i] = half == DTCC_BF16 ? fromBF16(halves[i]) : fromF16(halves[i]);
+        }
+        auto update = [&](GradientCells grad) {
+          Floats p = randomFloats(size, 6), m(size, 0.5f), v(size, 0.25f);
+          if (rule == 0)
+            adamUpdate(team, kernels, ranges, {}, 0.3f, 1e-2, 5, grad, p.data(), m.data(), v.data());
+          else if (rule == 1)
+            sgdUpdate(team, kernels, ranges, {0.9, 0.1, true, 0}, 0.3f, 1e-2, 5, grad, p.data(), m.data());
+          else if (rule == 2)
+            adagradUpdate(team, kernels, ranges, {}, 0.3f, 1e-2, 5, grad, p.data(), m.data());
+          else
+            lionUpdate(team, kernels, ranges, {}, 0.3f, 1e-2, grad, p.data(), m.data());
+          p.insert(p.end(), m.begin(), m.end());
+          return p;
+        };
+        ASSERT_EQ(update({halves.data(), half}), update(wide.data())) << rule;
+      }
+  });
+}
+
+TEST(SumSquares, OfHalves) {
+  Floats x = randomFloats(100003, 9);
+  std::vector<uint16_t> halves;
+  long double want = 0;
+  for (float value : x) {
+    halves.push_back(toBF16(value));
+    want += static_cast<long double>(fromBF16(halves.back())) * fromBF16(halves.back());
+  }
+  forEachInstructionSet([&](const VectorKernels &kernels) {
+    std::vector<double> partial(sumSquaresBlocks);
+    for (int threads : {1, 3}) {
+      ThreadTeam team(threads);
+      double sum = sumSquares(team, kernels, {halves.data(), DTCC_BF16}, static_cast<int64_t>(x.size()), partial);
+      EXPECT_NEAR(sum, static_cast<double>(want), 1e-13 * static_cast<double>(want));
+    }
+  });
+}
+
 TEST(SumSquares, IsExactAndIndependentOfTheThreads) {
   for (size_t n : {size_t(0), size_t(1), size_t(31), size_t(8192), size_t(100003), size_t(9000001)}) {
     Floats x = randomFloats(n, 9, 1e-3f);

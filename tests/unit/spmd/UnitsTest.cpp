@@ -83,6 +83,17 @@ TEST(UnitsTest, StageBytes) {
   }
 }
 
+/// Gradients in bf16 have half the bytes, whole or in shards; nothing else changes.
+TEST(UnitsTest, StageBytesOfNarrowGradients) {
+  for (int64_t stage = 0; stage <= dtcc::plan::kLastStage; ++stage) {
+    dtcc::plan::StateBytes wide = dtcc::plan::stateBytes(stage, 4, 2, 4, /*copy=*/2);
+    dtcc::plan::StateBytes narrow = dtcc::plan::stateBytes(stage, 4, 2, 4, /*copy=*/2, dtcc::plan::GradientType::BF16);
+    EXPECT_EQ(narrow.gradients, wide.gradients / 2) << stage;
+    EXPECT_EQ(narrow.parameters, wide.parameters) << stage;
+    EXPECT_EQ(narrow.slots, wide.slots) << stage;
+  }
+}
+
 /// With a compute copy of two bytes: the masters are shared from stage 1 on, the copy is whole until nothing keeps it.
 TEST(UnitsTest, StageBytesOfCopies) {
   const double expected[] = {4 + 2, 1 + 2, 1 + 2, 1};

@@ -71,6 +71,10 @@ OptionRow offload() {
   return word("offload", "none|optimizer|activations|all", "to host memory, which a cluster file gives", "",
               "optimizer");
 }
+OptionRow gradients() {
+  return word("gradients", "f32|bf16", "type in which gradients are kept and reduced", "f32, or the framework's",
+              "bf16");
+}
 } // namespace
 
 static const std::vector<CommandHelp> &commandHelps() {
@@ -83,7 +87,8 @@ memory of a device, a lower bound on the time of any plan, and why the runners-u
 )",
        {bySizes(), cluster(), bind(), batch(), mesh("a part of the plan; the rest is searched"),
         zero("ZeRO stage, 0 to 3"), option("microbatches", "N", "micro-batches of a step", "", "8"), offload(),
-        top("10"), option("precision", "NAME", "type in which layers compute", "bf16; of a model file as dtcc", "fp8"),
+        gradients(), top("10"),
+        option("precision", "NAME", "type in which layers compute", "bf16; of a model file as dtcc", "fp8"),
         option("software", "NAME", "framework whose defaults apply (with --transformer)", "NeMo", "NeMo"),
         word("write", "megatron|nemo|torchtitan|deepspeed", "print the best plan as options of a framework", "",
              "megatron"),
@@ -126,7 +131,7 @@ stage and each kind of recomputation, whether it fits, and the fewest devices th
         zero("this stage alone"),
         option("microbatches", "N", "micro-batches of a step", "one sample a device at a time", "8"),
         word("recompute", "none|selective|full", "this kind alone (with a model file)", "", "full"), offload(),
-        json()}},
+        gradients(), json()}},
       {"cost",
        R"(dtcc-plan cost [PLAN.json|PROGRAM] --transformer=llama3-8b --cluster=8xh100 --tokens=15e12
 dtcc-plan cost [PLAN.json] MODEL --cluster=8xh100 --bind=batch=64,seq=4096 --tokens=15e12
@@ -136,7 +141,7 @@ model is priced by its commands, on the machine that it was compiled for.
 )",
        {bySizes(), cluster(), bind(), mesh("the plan, if no file gives it; for MODEL the rest is searched"),
         zero("ZeRO stage, 0 to 3"), word("recompute", "none|selective|full", "what is computed again", "", "selective"),
-        option("schedule", "NAME", "schedule of a pipeline", "", "interleaved:4"), batch(),
+        gradients(), option("schedule", "NAME", "schedule of a pipeline", "", "interleaved:4"), batch(),
         option("micro-batch", "N", "samples of a micro-batch (with --transformer)", "", "1"),
         word("precision", "f32|bf16|fp16|fp8|fp4", "type in which layers compute", "bf16; of a model file as dtcc",
              "fp8"),

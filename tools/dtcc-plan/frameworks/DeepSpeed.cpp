@@ -58,6 +58,8 @@ FrameworkConfig dtcc::writeDeepSpeed(const FrameworkPlan &given) {
                          {"zero_optimization", std::move(zero)}};
   if (given.precision == "bf16" || given.precision == "fp16")
     all[given.precision] = llvm::json::Object{{"enabled", true}};
+  if (plan.gradients == plan::GradientType::BF16)
+    all["data_types"] = llvm::json::Object{{"grad_accum_dtype", "bf16"}};
   if (plan.tp > 1)
     all["tensor_parallel"] = llvm::json::Object{{"autotp_size", plan.tp}};
   if (plan.cp > 1)

@@ -111,6 +111,8 @@ FrameworkConfig dtcc::writeMegatron(const FrameworkPlan &given) {
     config.line("--{0}", given.precision);
   else if (given.precision != "f32")
     config.unsaid.push_back("layers in " + given.precision + ": Megatron-LM takes a recipe of Transformer Engine");
+  if (plan.gradients == plan::GradientType::BF16)
+    config.line("--grad-reduce-in-bf16");
   if (plan.offload.optimizer)
     config.line("--optimizer-cpu-offload");
   if (plan.offload.activations)

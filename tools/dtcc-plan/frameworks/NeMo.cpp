@@ -61,6 +61,10 @@ FrameworkConfig dtcc::writeNeMo(const FrameworkPlan &given) {
   config.line("  sequence_parallel: {0}", plan.sequenceParallel ? "True" : "False");
   writeNeMoRecomputation(given, config);
   config.line("  optim:\n    name: {0}", plan.zero > 0 ? "distributed_fused_adam" : "fused_adam");
+  if (plan.gradients == plan::GradientType::BF16 && plan.zero > 0)
+    config.line("    grad_sync_dtype: bf16");
+  else if (plan.gradients == plan::GradientType::BF16)
+    config.unsaid.push_back("gradients in bf16: fused_adam of NeMo has no type for them");
   if (plan.zero > 1)
     config.unsaid.push_back("ZeRO " + std::to_string(plan.zero) + ": the distributed optimizer is ZeRO 1");
   if (plan.groups > 1)

@@ -88,6 +88,8 @@ FrameworkConfig dtcc::writeTorchtitan(const FrameworkPlan &given) {
         llvm::formatv("{0} of {1} {2} of the fullest stage are recomputed: torchtitan repeats every "
                       "n-th layer whole",
                       given.recomputed, given.blocks, given.blocksAreLayers ? "layers" : "blocks"));
+  if (plan.gradients == plan::GradientType::BF16)
+    config.unsaid.push_back("gradients in bf16: torchtitan reduces them in float32");
   if (plan.offload.activations)
     config.unsaid.push_back("activations in host memory");
   return config;

@@ -32,7 +32,8 @@ static constexpr StringRef kFileValues[] = {"bind",         "loss",          "lo
                                             "moe-dispatch", "cp-order",      "schedule",          "recompute",
                                             "pin"};
 /// And those of the plan that both searches know.
-static constexpr StringRef kPlanValues[] = {"cluster", "mesh", "zero", "microbatches", "precision", "offload"};
+static constexpr StringRef kPlanValues[] = {"cluster",   "mesh",    "zero",     "microbatches",
+                                            "precision", "offload", "gradients"};
 /// Options of sizes that a file has otherwise, and what to do instead.
 static constexpr std::pair<StringRef, StringRef> kSizeValues[] = {
     {"batch", "bind the batch of a model file: --bind=batch=N"},

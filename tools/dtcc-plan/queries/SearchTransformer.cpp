@@ -21,9 +21,9 @@
 using namespace dtcc;
 using llvm::StringRef;
 
-static constexpr StringRef kValues[] = {"transformer",  "cluster",   "batch",    "mesh", "zero",
-                                        "microbatches", "precision", "software", "top",  "html",
-                                        "trace",        "offload",   "write"};
+static constexpr StringRef kValues[] = {"transformer",  "cluster",   "batch",    "mesh",     "zero",
+                                        "microbatches", "precision", "software", "top",      "html",
+                                        "trace",        "offload",   "write",    "gradients"};
 static constexpr StringRef kFlags[] = {"json"};
 llvm::ArrayRef<StringRef> dtcc::searchTransformerValues() { return kValues; }
 llvm::ArrayRef<StringRef> dtcc::searchTransformerFlags() { return kFlags; }
@@ -74,12 +74,24 @@ static llvm::Error readOffload(const Arguments &arguments, plan::TransformerProb
   return llvm::Error::success();
 }
 
+llvm::Error dtcc::readGradientType(const Arguments &arguments, plan::GradientType &type) {
+  if (!arguments.has("gradients"))
+    return llvm::Error::success();
+  std::optional<plan::GradientType> given = plan::parseGradientType(arguments.value("gradients").str());
+  if (!given)
+    return llvm::createStringError("--gradients must be f32 or bf16, got: " + arguments.value("gradients"));
+  type = *given;
+  return llvm::Error::success();
+}
+
 static llvm::Error readSpace(const Arguments &arguments, plan::TransformerProblem &problem, plan::ShapeSpace &space,
                              std::optional<plan::Offload> &offload) {
   space = plan::shapeSpaceOf(problem);
   if (llvm::Error error = readOffload(arguments, problem, space, offload))
     return error;
   if (llvm::Error error = readMesh(arguments, space))
+    return error;
+  if (llvm::Error error = readGradientType(arguments, space.gradients))
     return error;
   if (arguments.has("zero")) {
     int zero;
@@ -150,7 +162,7 @@ llvm::Expected<TransformerSearch> TransformerSearch::read(const Arguments &argum
     return std::move(error);
   StringRef name = arguments.value("transformer");
   search.model = name.contains('=') && !isHubConfig(name) ? "" : name.split(',').first.str();
-  for (StringRef option : {"mesh", "zero", "microbatches", "precision", "software", "offload"})
+  for (StringRef option : {"mesh", "zero", "microbatches", "precision", "software", "offload", "gradients"})
     if (arguments.has(option))
       search.options.push_back(("--" + option + "=" + arguments.value(option)).str());
   return search;

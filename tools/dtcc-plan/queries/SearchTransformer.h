@@ -35,6 +35,9 @@ struct TransformerSearch {
   void describe(plan::SearchReport &report) const;
 };
 
+/// Reads --gradients into `type`, which stays as it is without the option.
+llvm::Error readGradientType(const Arguments &arguments, plan::GradientType &type);
+
 llvm::ArrayRef<llvm::StringRef> searchTransformerValues();
 llvm::ArrayRef<llvm::StringRef> searchTransformerFlags();
 

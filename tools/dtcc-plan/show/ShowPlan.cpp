@@ -67,6 +67,10 @@ void dtcc::printMesh(const plan::Plan &plan, llvm::raw_ostream &stream) {
     printLine(stream, "ZeRO",
               llvm::Twine(plan.zero) + ": " +
                   (flat.empty() ? "sharded over nothing" : shared[plan.zero] + (" sharded over " + join(flat))));
+  if (plan.gradients != plan::GradientType::F32)
+    printLine(stream, "gradients",
+              "kept and reduced in " + llvm::Twine(llvm::StringRef(plan::toString(plan.gradients))) +
+                  " instead of f32");
   size_t moved = llvm::count_if(plan.ops, [](const plan::OpPlan &op) { return op.onHost; });
   if (plan.offload.any())
     printLine(stream, "offloaded",

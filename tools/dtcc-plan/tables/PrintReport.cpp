@@ -149,6 +149,8 @@ void dtcc::writePlan(const plan::PlanReport &plan, const plan::SearchReport &rep
   out.attribute("options", shape.str());
   out.attribute("microbatches", shape.microbatches);
   out.attribute("zero", shape.zero);
+  if (shape.gradients != plan::GradientType::F32)
+    out.attribute("gradients", llvm::StringRef(plan::toString(shape.gradients)));
   out.attribute("schedule", shape.scheduleName());
   out.attribute("seconds", plan.seconds);
   out.attribute("times_best", plan.seconds / report.plans.front().seconds);
