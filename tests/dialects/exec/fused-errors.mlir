@@ -41,6 +41,16 @@ exec.func @shape buffers [memref<5xf32>, memref<4xf32>] accumulate [0] in_place 
 
 // -----
 
+// A yielded value may be rounded to a narrower type as it is stored, and to no other; an argument has its own type.
+// expected-error@+1 {{buffer must have the shape and element type of 'tensor<4xbf16>', got: memref<4xf32>}}
+exec.func @widened buffers [memref<4xf32>, memref<4xf32>] accumulate [0] in_place [-1] {
+^bb0(%x: tensor<4xf32>):
+  %y = graph.cast %x : (tensor<4xf32>) -> tensor<4xbf16>
+  exec.yield %y : tensor<4xbf16>
+}
+
+// -----
+
 // expected-error@+1 {{accumulate must be 0, 1 or 2, got: 3}}
 exec.func @mode buffers [memref<4xf32>, memref<4xf32>] accumulate [3] in_place [-1] {
 ^bb0(%x: tensor<4xf32>):

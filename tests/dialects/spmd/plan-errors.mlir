@@ -118,3 +118,9 @@ module attributes {spmd.plan = #spmd.plan<mesh = @mesh, batch_axes = [], zero = 
 // A misspelt part is refused, not passed over.
 // expected-error@+1 {{duplicate or unknown struct parameter name: batchaxes}}
 #plan = #spmd.plan<mesh = @mesh, batchaxes = [], zero = 0, flat_axes = [], recompute = none>
+
+// -----
+
+// expected-error@+1 {{gradients must be bf16, or left out, got: f16}}
+module attributes {spmd.plan = #spmd.plan<mesh = @mesh, batch_axes = [], zero = 0, flat_axes = [], recompute = none, gradients = f16>} {
+}

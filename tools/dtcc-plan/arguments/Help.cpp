@@ -72,8 +72,7 @@ OptionRow offload() {
               "optimizer");
 }
 OptionRow gradients() {
-  return word("gradients", "f32|bf16", "type in which gradients are kept and reduced", "f32, or the framework's",
-              "bf16");
+  return word("gradients", "f32|bf16", "type of gradients, kept and reduced", "f32, or less", "bf16");
 }
 } // namespace
 
