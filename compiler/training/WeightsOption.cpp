@@ -35,13 +35,15 @@ LogicalResult dtcc::applyWeights(ModuleOp module, const Options &options) {
     tensor.isFloat = isa<FloatType>(cast<ShapedType>(state.getType()).getElementType());
     // A buffer may have its value in the model's file.
     tensor.required = state.getRole() == graph::StateRole::parameter || !state.getValue();
+    tensor.takesIntegers = state.getRole() == graph::StateRole::buffer;
     wanted.push_back(std::move(tensor));
   }
   for (const UnusedTensor &tensor : unused)
     wanted.push_back({{tensor.name.str()},
                       std::vector<int64_t>(tensor.type.getShape()),
                       isa<FloatType>(tensor.type.getElementType()),
-                      /*required=*/false});
+                      /*required=*/false,
+                      /*takesIntegers=*/false});
   WeightMatch match = matchWeights(wanted, *held);
   bool allowed = options.init == "random";
   if (options.init == "model")

@@ -34,6 +34,8 @@ struct WantedTensor {
   bool isFloat = true;
   /// Whether the checkpoint must hold the tensor, as it must hold each parameter.
   bool required = true;
+  /// Whether integers of the checkpoint may become floats: a step holds counters, as batch norm's, in floats.
+  bool takesIntegers = false;
 };
 
 /// A tensor of the checkpoint. `type` is safetensors' name of the element type.
@@ -88,7 +90,7 @@ inline std::string misfit(const WantedTensor &wanted, const HeldTensor &held) {
     return "must be " + shapeText(wanted.shape) + ", got: " + shapeText(held.shape) +
            (turned ? " (the model holds it transposed)" : "");
   }
-  if (!isReadable(held.type, wanted.isFloat))
+  if (!isReadable(held.type, wanted.isFloat) && !(wanted.takesIntegers && isReadable(held.type, /*asFloat=*/false)))
     return std::string("must hold ") + (wanted.isFloat ? "F32, BF16, F16 or F64" : "integers") + ", got: " + held.type;
   return "";
 }

@@ -43,6 +43,7 @@ void ModelWeights::matchCheckpoint(bool starts) {
     each.shape = tensor.shape;
     each.isFloat = tensor.state ? isFloatType(tensor.state->dtype) : tensor.type.find('F') != std::string::npos;
     each.required = tensor.state && tensor.state->role == DTCC_STATE_PARAMETER;
+    each.takesIntegers = tensor.state && !each.required;
     wanted.push_back(std::move(each));
   }
   std::map<std::string, HeldTensor> held;

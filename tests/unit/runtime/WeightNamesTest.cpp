@@ -71,6 +71,16 @@ TEST(WeightNames, ListsEverythingThatDoesNotFit) {
   EXPECT_EQ(problemsOf(match, true).find("missing"), std::string::npos);
 }
 
+// PyTorch saves num_batches_tracked as an integer.
+TEST(WeightNames, CountersMayBeIntegers) {
+  auto held = hold({"a"});
+  held["count"] = {"I64", {}};
+  WantedTensor count = want({"count"}, {}, /*required=*/false);
+  EXPECT_EQ(matchWeights({want({"a"}), count}, held).unfit.size(), 1u);
+  count.takesIntegers = true;
+  EXPECT_TRUE(matchWeights({want({"a"}), count}, held).unfit.empty());
+}
+
 TEST(WeightNames, SurplusAloneIsNoProblem) {
   WeightMatch match = matchWeights({want({"a"})}, hold({"a", "b"}));
   EXPECT_EQ(problemsOf(match, false), "");
