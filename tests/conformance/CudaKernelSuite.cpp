@@ -42,7 +42,7 @@ public:
     std::unique_ptr<cuda::CudaOp> op = cuda::createCudaOp(bound, rank, launcher);
     auto *tunable = dynamic_cast<cuda::TunableOp *>(op.get());
     ways.clear();
-    for (const cuda::Choice &choice : tunable ? tunable->choices(1) : std::vector<cuda::Choice>()) {
+    for (const Choice &choice : tunable ? tunable->choices(1) : std::vector<Choice>()) {
       ways.push_back(choice.way);
       if (ways.size() == way + 1)
         ASSERT_TRUE(tunable->choose(choice));
