@@ -75,8 +75,8 @@ struct Rank {
   /// The ops that update parameters add the squares of their gradients here; null: nobody asks in this step.
   GradSquares *gradSquares = nullptr;
 
-  /// Rows of experts that a step dropped, because more came than there is room for (--moe-capacity), and whether that
-  /// is an error instead.
+  /// Rows of experts that this step dropped, because more came than there is room for (--moe-capacity). They are
+  /// dropped only if `mayDropRows`, else that is an error.
   int64_t droppedRows = 0;
   bool mayDropRows = false;
 
