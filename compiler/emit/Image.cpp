@@ -227,6 +227,8 @@ LogicalResult ImageBuilder::addOwn(Operation *op, dtcc_command &command) {
     command.reduction = uint32_t(collective.getReduction());
     if (std::optional<uint64_t> experts = collective.getExperts())
       tables.attributes.push_back(int64_t(*experts));
+    if (std::optional<uint64_t> room = collective.getRoom())
+      tables.attributes.push_back(int64_t(*room));
     auto found = communicators.find(collective.getCommunicator());
     if (found == communicators.end())
       return op->emitOpError("must name an exec.communicator, got: @") << collective.getCommunicator();

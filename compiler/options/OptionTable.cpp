@@ -113,6 +113,9 @@ const std::vector<Group> &table() {
              "zigzag"),
         word("moe-dispatch", "gather|alltoall|auto", &O::moeDispatch, "how tokens reach experts over ep", "auto",
              "alltoall"),
+        real("moe-capacity", &O::moeCapacity,
+             "room for rows of experts on a rank of ep, as a multiple of the mean; more are an error or dropped",
+             "for all", "1.25"),
         integer("zero", &O::zero, "ZeRO stage, 0 to 3", "", "1"),
         integer("microbatches", &O::microbatches, "micro-batches of a step", "", "8"),
         text("schedule", "NAME|FILE.csv", &O::schedule, schedules, "", "1f1b"),
@@ -200,6 +203,12 @@ static LogicalResult refuseLater(const Options &options) {
     return usage("--emit=onnx writes an ONNX model again, got: " + options.input);
   if (options.emit == "onnx" && (options.output.empty() || options.output == "-"))
     return usage("--emit=onnx must have a file to write: -o annotated.onnx");
+  if (options.moeCapacity >= 0 && !(options.moeCapacity >= 1 && options.moeCapacity <= 1e6))
+    return usage("--moe-capacity must be at least 1, got: " + llvm::formatv("{0}", options.moeCapacity).str());
+  if (options.moeCapacity >= 0 && options.moeDispatch == "gather")
+    return usage(
+        "--moe-capacity bounds the rows that ranks send to experts, and --moe-dispatch=gather sends all tokens: "
+        "leave one of them out");
   if (options.zero > 3)
     return usage("--zero must be 0, 1, 2 or 3, got: " + Twine(options.zero));
   return success();

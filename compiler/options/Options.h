@@ -54,6 +54,8 @@ struct Options {
   std::string cluster = "cpu", mesh, schedule, recompute, offload, gradients, plan, sequenceParallel;
   std::string cpAttention = "auto", cpOrder = "auto";
   std::string moeDispatch = "auto";
+  /// Room for rows of experts on a rank of ep, in means of what ranks receive; negative: for all.
+  double moeCapacity = -1;
   std::vector<std::string> pin;
   /// Numbers of ranks that the program has a plan for; empty: one, as the other options say.
   std::string worlds;

@@ -10,6 +10,7 @@
 #include "compiler/console/StatusLine.h"
 #include "compiler/planning/ConfirmPlans.h"
 #include "compiler/planning/PlanFile.h"
+#include "dialects/graph/Graph.h"
 #include "planner/placement/SequencePlacement.h"
 #include "planner/placement/WholeOps.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -17,7 +18,21 @@
 using namespace mlir;
 using namespace dtcc;
 
+/// A bound of rows needs experts, and binds those that a plan splits over ep alone.
+static LogicalResult checkCapacity(ModuleOp module) {
+  bool found = false;
+  module.walk([&](graph::ExpertsOp) { found = true; });
+  return found ? success() : wrong("--moe-capacity bounds the rows of experts, and the model has none: leave it out");
+}
+static void noteCapacity(ModuleOp module, const plan::Plan &plan) {
+  if (llvm::none_of(plan.ops, [](const plan::OpPlan &op) { return op.capacity.has_value(); }))
+    module.emitRemark(
+        "--moe-capacity bounds nothing: the plan splits no experts over ep, and a rank has only its own rows");
+}
+
 FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
+  if (options.moeCapacity >= 0 && failed(checkCapacity(module)))
+    return failure();
   FailureOr<PlanRequest> request = resolvePlanRequest(options);
   if (failed(request))
     return failure();
@@ -35,6 +50,8 @@ FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
     if (*ranks != 0 && *ranks != plan->mesh.ranks())
       return wrong(llvm::formatv("{0}: the plan must be for the {1} ranks of --cluster={2}, got: {3}", options.plan,
                                  *ranks, options.cluster, plan->mesh.ranks()));
+    if (options.moeCapacity >= 0)
+      noteCapacity(module, *plan);
     return MadePlan{std::move(*plan), {}};
   }
   FailureOr<SearchResult> result = searchBest(module, options, *request);
@@ -48,5 +65,7 @@ FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
     spmd::noteGathers(module, plan);
   if (request->mesh.tp)
     spmd::noteWholeOps(module, plan);
+  if (options.moeCapacity >= 0)
+    noteCapacity(module, plan);
   return MadePlan{std::move(plan), std::move(result->lowered)};
 }

@@ -253,6 +253,12 @@ FailureOr<plan::Plan> PlanFile::plan() {
     for (plan::OpPlan &op : plan->ops)
       if (op.op == graph::ExpertsOp::getOperationName())
         op.dispatch = options.moeDispatch == "alltoall";
+  if (options.moeCapacity >= 1)
+    for (plan::OpPlan &op : plan->ops)
+      if (op.op == graph::ExpertsOp::getOperationName()) {
+        op.dispatch = true;
+        op.capacity = options.moeCapacity;
+      }
   // The plan is written again, and a field of the file that is missing then was misspelt.
   llvm::Expected<json::Value> understood = json::parse(plan->toJson());
   assert(understood && "plans are written as JSON");

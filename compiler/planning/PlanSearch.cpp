@@ -152,6 +152,10 @@ LogicalResult Search::readRequest() {
   // A given plan lists the activations that it offloads.
   request.mustOffloadActivations = offload && offload->activations && !limits.given;
   request.experts = *spmd::parseExpertExchange(options.moeDispatch);
+  // Gathered rows have no bound.
+  request.capacity = std::max(options.moeCapacity, 0.0);
+  if (request.capacity > 0)
+    request.experts = spmd::ExpertExchange::AllToAll;
   if (options.cpOrder != "auto")
     request.order = options.cpOrder == "zigzag" ? plan::SequenceOrder::ZigZag : plan::SequenceOrder::Contiguous;
   request.share = held.mesh.tp.has_value();
@@ -161,6 +165,8 @@ LogicalResult Search::readRequest() {
   request.given = limits.given;
   if (limits.given && limits.given->dispatches)
     request.experts = *limits.given->dispatches ? spmd::ExpertExchange::AllToAll : spmd::ExpertExchange::Gather;
+  if (limits.given)
+    request.capacity = limits.given->capacity.value_or(0);
   return success();
 }
 

@@ -129,6 +129,8 @@ LogicalResult CollectiveOp::verify() {
   bool exchangesRows = info.traffic == Traffic::ToPicked;
   if (exchangesRows != getExperts().has_value())
     return emitOpError("must have a member's number of experts if it moves rows to them, and only then");
+  if (getRoom() && !exchangesRows)
+    return emitOpError("must have no room for rows, because it moves none to experts");
   if (exchangesRows)
     return verifyRowExchange(*this);
   if (failed(verifyCounts(*this, 1, 1)))

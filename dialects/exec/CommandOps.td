@@ -90,18 +90,20 @@ def Exec_CollectiveOp : Exec_ExchangeOp<"collective", (ins Exec_CollectiveKind:$
                                                           FlatSymbolRefAttr:$communicator,
                                                           OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$slot,
                                                           UnitAttr:$ofParameters,
-                                                          OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$experts)> {
+                                                          OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$experts,
+                                                          OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$room)> {
   let summary = "a collective on dense views; `reduction` has no meaning for kinds that do not reduce";
   let description = [{
     With `slot` the collective runs in this slot alone; its event exists in all slots. With `ofParameters` it reduces
     or gathers a bucket, and may use a communicator of its own (exec-separate-parameters). `dispatch_rows` and
     `combine_rows` read rows and the selected experts; `experts` is the number of experts of a member. Their further
     outputs are buffers of the exchange: received rows (combine_rows), rows to send (on GPUs), and lists of integers.
+    With `room` the rows of picks lie packed on one side, at most so many.
 
     Made by exec-bufferize. Consumed by `compiler/emit`, which writes the op as a row of the image. None is left
     after the image is written.
   }];
-  let assemblyFormat = Exec_CommandFormat<"custom<CollectiveKind>($kind) custom<Reduction>($reduction) `on` $communicator (`slot` $slot^)? (`experts` $experts^)? ">.format;
+  let assemblyFormat = Exec_CommandFormat<"custom<CollectiveKind>($kind) custom<Reduction>($reduction) `on` $communicator (`slot` $slot^)? (`experts` $experts^)? (`room` $room^)? ">.format;
   let hasVerifier = 1;
 }
 

@@ -124,6 +124,39 @@ LogicalResult LocalSliceOp::verifySymbolUses(SymbolTableCollection &) {
                  succeeded(verifyExchange(*this, getAxes(), -1, getDim(), true)));
 }
 
+/// Rows of picks side by side on one side, a member's tokens on the other.
+static LogicalResult verifyPackedRows(Operation *op, ArrayAttr axes, int64_t room) {
+  FailureOr<Mesh> mesh = meshOf(op, axes, false);
+  if (failed(mesh))
+    return failure();
+  auto from = cast<ShapedType>(op->getOperand(0).getType()), to = cast<ShapedType>(op->getResult(0).getType());
+  bool gathers = isa<DispatchRowsOp>(op);
+  ShapedType packed = gathers ? to : from, own = gathers ? from : to;
+  auto ids = cast<ShapedType>(op->getOperand(1).getType());
+  if (ids.getRank() < 1 || !ids.getElementType().isInteger() || own.getRank() < 1 || ids.getShape().back() < 1 ||
+      own.getNumElements() / own.getShape().back() * mesh->product(toAxes(axes)) * ids.getShape().back() !=
+          ids.getNumElements())
+    return op->emitOpError("picks must be integers for each of the rows of all members of ") << own << ", got: " << ids;
+  if (packed.getShape() != ArrayRef<int64_t>{room, own.getShape().back()} ||
+      packed.getElementType() != own.getElementType())
+    return op->emitOpError("packed rows must be ")
+           << RankedTensorType::get({room, own.getShape().back()}, own.getElementType()) << ", got: " << packed;
+  return success();
+}
+
+LogicalResult PackPicksOp::verifySymbolUses(SymbolTableCollection &) {
+  if (failed(meshOf(*this, getAxes(), false)))
+    return failure();
+  auto ids = cast<ShapedType>(getIds().getType()), picked = cast<ShapedType>(getPicked().getType()),
+       places = cast<ShapedType>(getPlaces().getType());
+  if (ids.getRank() < 1 || !ids.getElementType().isInteger())
+    return emitOpError("picks must be integers, got: ") << ids;
+  if (places.getRank() != 1 || picked.getShape() != ArrayRef<int64_t>{places.getShape()[0], 1} ||
+      picked.getElementType() != ids.getElementType() || !places.getElementType().isInteger(64))
+    return emitOpError("must have picks [room, 1] and places [room], got: ") << picked << " and " << places;
+  return success();
+}
+
 /// Rows that go to experts, and back: the tokens of the group on one side, a member's own on the other.
 LogicalResult verifyRows(CommunicationOpInterface exchange) {
   Operation *op = exchange;
@@ -131,6 +164,8 @@ LogicalResult verifyRows(CommunicationOpInterface exchange) {
   ArrayAttr axes = moved.axes;
   bool gathers = moved.info().out == Extent::Whole;
   Type whole = (gathers ? op->getResult(0) : op->getOperand(0)).getType();
+  if (auto room = op->getAttrOfType<IntegerAttr>("room"); room && isa<RankedTensorType>(whole))
+    return verifyPackedRows(op, axes, room.getInt());
   auto rows = cast<ShapedType>(whole), ids = cast<ShapedType>(op->getOperand(1).getType());
   if (rows.getRank() < 2 || ids.getRank() < 1 || rows.getShape().drop_back() != ids.getShape().drop_back() ||
       !ids.getElementType().isInteger())

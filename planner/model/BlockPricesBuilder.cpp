@@ -42,7 +42,7 @@ private:
   Layout layoutOf(Value value);
   Extents extentsOf(Value value, const Layout &layout);
   Bytes bytesOf(Value value, const Layout &layout);
-  Bytes ofGroup(Bytes bytes);
+  Bytes ofGroup(Bytes bytes, double packed);
   Bytes bytesOf(Value value) { return bytesOf(value, layoutOf(value)); }
   Read readOf(const BlockTable::Op &op, unsigned operand);
   std::optional<uint32_t> typeOf(Operation *op) const {
@@ -154,8 +154,8 @@ BlockPrices::Bytes BlockPrices::Builder::bytesOf(Value value, const Layout &layo
 }
 
 /// Bytes for the samples of all ranks of a group that splits experts: there is room for all of them to pick the experts
-/// of one rank.
-BlockPrices::Bytes BlockPrices::Builder::ofGroup(Bytes bytes) {
+/// of one rank. Where a capacity bounds the rows (--moe-capacity), the evaluation reduces them: see Bytes::packed.
+BlockPrices::Bytes BlockPrices::Builder::ofGroup(Bytes bytes, double packed) {
   Extents extents{uint32_t(prices.extents.size()), 0};
   for (uint32_t i = bytes.extents.begin; i < bytes.extents.end; ++i) {
     Extent extent = prices.extents[i];
@@ -163,7 +163,19 @@ BlockPrices::Bytes BlockPrices::Builder::ofGroup(Bytes bytes) {
     prices.extents.push_back(extent);
   }
   extents.end = prices.extents.size();
-  return {extents, bytes.each};
+  return {extents, bytes.each, packed};
+}
+
+/// Rows of picks for each cell of a result of an expert layer: rows of tokens have one for each pick, `hidden` and its
+/// gradient one, and the gradients of weights are not packed.
+static double packedRowsOf(Value value) {
+  auto picks = [](Value ids) { return double(cast<ShapedType>(ids.getType()).getShape().back()); };
+  if (auto layer = value.getDefiningOp<graph::ExpertsOp>())
+    return value == layer.getHidden() ? 1 : picks(layer.getIds());
+  auto grad = value.getDefiningOp<graph::ExpertsGradOp>();
+  if (!grad || value == grad.getDweights())
+    return 0;
+  return value == grad.getDhidden() ? 1 : picks(grad.getIds());
 }
 
 BlockPrices::Read BlockPrices::Builder::readOf(const BlockTable::Op &op, unsigned operand) {
@@ -299,7 +311,7 @@ BlockPrices::Logits BlockPrices::Builder::logitsOf(Value logits) {
 /// (passes/exec/local/ExpandExperts.cpp).
 void BlockPrices::Builder::addExperts(Operation *op, uint32_t type) {
   auto add = [&](Value ids, Value x, Value hidden) {
-    Bytes narrow = ofGroup(bytesOf(ids)), wide = ofGroup(bytesOf(hidden));
+    Bytes narrow = ofGroup(bytesOf(ids), 1), wide = ofGroup(bytesOf(hidden), 1);
     narrow.each = elementBytes(x) * double(cast<ShapedType>(x.getType()).getShape().back());
     wide.each *= 1.5;
     prices.rows.push_back({type, {narrow, wide}});
@@ -314,7 +326,8 @@ void BlockPrices::Builder::addExperts(Operation *op, uint32_t type) {
 void BlockPrices::Builder::addRowsOf(StoredValue &stored, Value value, plan::Recompute mode) {
   for (Operation *user : value.getUsers())
     if (auto layer = dyn_cast<graph::ExpertsOp>(user); layer && layer.getX() == value)
-      stored.waiting[size_t(mode)].push_back(ofGroup(bytesOf(value)));
+      stored.waiting[size_t(mode)].push_back(
+          ofGroup(bytesOf(value), double(cast<ShapedType>(layer.getIds().getType()).getShape().back())));
 }
 
 /// Keys and values that were gathered for the forward pass wait so, in the place of a rank's part of them.
@@ -353,7 +366,8 @@ void BlockPrices::Builder::addMemory() {
   for (Value value : table.owned()) {
     std::optional<uint32_t> type = typeOf(value.getDefiningOp());
     bool ofExperts = isa<graph::ExpertsOp, graph::ExpertsGradOp>(value.getDefiningOp());
-    StoredValue stored{type.value_or(kNoBlock), ofExperts ? ofGroup(bytesOf(value)) : bytesOf(value)};
+    StoredValue stored{type.value_or(kNoBlock),
+                       ofExperts ? ofGroup(bytesOf(value), packedRowsOf(value)) : bytesOf(value)};
     stored.once = values.constants().contains(value);
     bool isLogits = values.logits().contains(value);
     for (size_t mode = 0; type && !isLogits && mode < kRecomputeModes; ++mode) {
@@ -377,7 +391,7 @@ void BlockPrices::Builder::addMemory() {
     if (ofExperts)
       for (auto *waiting : {&stored.waiting, &stored.ofWeights, &stored.left})
         for (std::vector<Bytes> &bytes : *waiting)
-          llvm::for_each(bytes, [&](Bytes &each) { each = ofGroup(each); });
+          llvm::for_each(bytes, [&](Bytes &each) { each = ofGroup(each, packedRowsOf(value)); });
     if (isLogits && values.saved(plan::Recompute::None).contains(value))
       stored.logits = logitsOf(value);
     prices.values.push_back(std::move(stored));
@@ -411,8 +425,8 @@ void BlockPrices::Builder::run() {
 }
 
 BlockPrices::BlockPrices(const BlockTable &table, const plan::Plan &plan, int64_t logitsBytes,
-                         SequenceExchange exchange)
-    : table(table), logitsBytes(logitsBytes), exchange(exchange) {
+                         SequenceExchange exchange, double capacity)
+    : table(table), logitsBytes(logitsBytes), exchange(exchange), capacity(capacity) {
   Builder(*this, plan).run();
 }
 

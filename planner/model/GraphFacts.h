@@ -30,6 +30,8 @@ struct GraphRequest {
   /// Absent: zig-zag for rings under a causal mask, where it is possible.
   std::optional<plan::SequenceOrder> order;
   ExpertExchange experts = ExpertExchange::Cheaper;
+  /// Room for rows of experts on a rank, in means of what ranks receive; 0: for all.
+  double capacity = 0;
   /// Layouts of single values, to which every placement keeps.
   Pins pins;
   /// A placement that is given whole. No placement is then solved, whatever else is asked.

@@ -176,7 +176,7 @@ const BlockPrices &PlacementCache::pricesOf(plan::Plan plan, int64_t logitsBytes
   if (at == laid.end())
     at = laid.emplace(at, std::move(plan), exchange);
   lock.unlock();
-  std::call_once(at->made, [&] { at->prices.emplace(table, at->plan, logitsBytes, exchange); });
+  std::call_once(at->made, [&] { at->prices.emplace(table, at->plan, logitsBytes, exchange, facts.request.capacity); });
   return *at->prices;
 }
 

@@ -99,7 +99,7 @@ plan::Plan PlanWriter::write(const plan::Parallelism &shape, const plan::StageSo
   plan.states = placed.plan.states;
   placeAlike(facts.input, plan);
   // Exchanges are chosen for the samples that there are.
-  (void)placeExperts(facts.step, plan, facts.machine, facts.request.experts);
+  (void)placeExperts(facts.step, plan, facts.machine, facts.request.experts, facts.request.capacity);
   (void)placeSequence(facts.input, plan, facts.machine, shape.exchange);
   if (shape.tp > 1)
     holdSums(plan);

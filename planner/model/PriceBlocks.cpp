@@ -60,7 +60,12 @@ private:
       cells *= double(sizeOf(extent));
     return cells;
   }
-  double bytesOf(const Bytes &bytes) const { return cellsOf(bytes.extents) * bytes.each; }
+  double bytesOf(const Bytes &bytes) const {
+    double members = double(shares[size_t(SharedBy::Experts)]), all = cellsOf(bytes.extents) * bytes.each;
+    if (bytes.packed == 0 || prices.capacity == 0 || members == 1)
+      return all;
+    return all * bytes.packed * std::min(1.0, prices.capacity / members);
+  }
 
   struct OpCost {
     std::optional<cost::Gemm> gemm;

@@ -67,10 +67,10 @@ struct BlockCost {
 class BlockPrices {
 public:
   /// `plan` places the step: its ops and states say which dimensions the axes of the model split. `logitsBytes` limits
-  /// a chunk of logits. `exchange` is the communication of attention over split positions. The constructor finds the
-  /// layouts for all calls of `price`.
+  /// a chunk of logits. `exchange` is the communication of attention over split positions, `capacity` that of expert
+  /// layers (plan::OpPlan::capacity; 0: none). The constructor finds the layouts for all calls of `price`.
   BlockPrices(const BlockTable &table, const plan::Plan &plan, int64_t logitsBytes,
-              SequenceExchange exchange = SequenceExchange::Cheaper);
+              SequenceExchange exchange = SequenceExchange::Cheaper, double capacity = 0);
 
   /// `plan` has the placement of the constructor's plan; its mesh and its batch axes give the local sizes. `reshards`
   /// are the prices of its mesh.
@@ -92,6 +92,8 @@ private:
   struct Bytes {
     Extents extents;
     double each = 0;
+    /// With a capacity of experts: rows of picks for each of these cells, which then lie packed; 0: they do not.
+    double packed = 0;
   };
   /// Bytes that an op reads. If indices name rows of a table, it reads no more than it makes of them.
   struct Read {
@@ -177,6 +179,7 @@ private:
   const BlockTable &table;
   int64_t logitsBytes;
   SequenceExchange exchange;
+  double capacity;
   std::vector<Extent> extents;
   std::vector<Axes> axes{Axes()};
   std::vector<OpWork> ops;

@@ -124,9 +124,11 @@ FailureOr<double> secondsOfExperts(func::FuncOp step, ArrayRef<Operation *> laye
 }
 
 FailureOr<double> placeExperts(func::FuncOp step, plan::Plan &plan, const cost::Machine &machine,
-                               ExpertExchange exchange) {
+                               ExpertExchange exchange, double capacity) {
   auto write = [&](graph::ExpertsOp layer, int64_t factor, bool dispatch) {
     shareExperts(layer, factor, dispatch, plan);
+    if (dispatch && capacity > 0)
+      entryOf(layer, plan).capacity = capacity;
   };
   FailureOr<double> seconds = exchangeTokens(step, expertLayers(step), plan, machine, exchange, write);
   if (succeeded(seconds))

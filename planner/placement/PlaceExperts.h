@@ -35,10 +35,11 @@ std::optional<ExpertExchange> parseExpertExchange(llvm::StringRef text);
 /// Gives `ep` to the experts of every expert layer and to their states, says how its
 /// tokens get there, and returns the seconds that a step exchanges there. A token's row goes to at most as many other
 /// ranks as it picks; with even routing to (ep - 1) (1 - (1 - 1/ep)^k) of them, where a gather brings it to all ep - 1.
-/// `Cheaper` gathers where k >= ep: then the worst case is no better. Fails with a
+/// `Cheaper` gathers where k >= ep: then the worst case is no better. Layers whose tokens are sent get the `capacity`,
+/// unless it is 0. Fails with a
 /// message if the plan has the axis and the step has no such layer, or fewer experts.
 mlir::FailureOr<double> placeExperts(mlir::func::FuncOp step, plan::Plan &plan, const cost::Machine &machine,
-                                     ExpertExchange exchange);
+                                     ExpertExchange exchange, double capacity = 0);
 
 /// The expert layers of a step.
 llvm::SmallVector<mlir::Operation *> expertLayers(mlir::func::FuncOp step);

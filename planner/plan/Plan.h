@@ -45,6 +45,9 @@ struct OpPlan {
   /// For an expert layer: whether tokens are sent only to the ranks that hold their experts (true), or to the whole
   /// group.
   std::optional<bool> dispatch = std::nullopt;
+  /// For an expert layer whose tokens are sent: a rank has room for this many times the mean number of rows that a rank
+  /// receives. Absent: for all that may come.
+  std::optional<double> capacity = std::nullopt;
   /// Whether the results of the op are offloaded to host memory until the backward pass.
   bool onHost = false;
   bool operator==(const OpPlan &) const = default;

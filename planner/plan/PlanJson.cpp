@@ -10,6 +10,7 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 namespace json = llvm::json;
 
@@ -89,6 +90,8 @@ std::string Plan::toJson(unsigned indent) const {
             out.attribute("ring", true);
           if (op.dispatch)
             out.attribute("dispatch", *op.dispatch);
+          if (op.capacity)
+            out.attribute("capacity", *op.capacity);
           if (op.onHost)
             out.attribute("on_host", true);
         });
@@ -118,8 +121,12 @@ bool fromJSON(const json::Value &value, OpPlan &op, json::Path path) {
   if (!map || !map.map("origin", op.origin) || !map.map("op", op.op) || !map.mapOptional("factors", factors) ||
       !map.mapOptional("partial", op.partial) || !map.mapOptional("recompute", op.recompute) ||
       !map.mapOptional("ring", op.ring) || !map.mapOptional("dispatch", op.dispatch) ||
-      !map.mapOptional("on_host", op.onHost))
+      !map.mapOptional("capacity", op.capacity) || !map.mapOptional("on_host", op.onHost))
     return false;
+  if (op.capacity && !(*op.capacity >= 1 && std::isfinite(*op.capacity))) {
+    path.field("capacity").report("expected a number of at least 1");
+    return false;
+  }
   for (const auto &[key, axes] : factors) {
     int64_t factor;
     if (llvm::StringRef(key).getAsInteger(10, factor) || factor < 0) {

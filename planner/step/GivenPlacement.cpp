@@ -89,6 +89,8 @@ std::optional<GivenPlacement> GivenPlacement::of(func::FuncOp step, const plan::
     given.ring |= op.ring;
     if (op.dispatch)
       given.dispatches = *op.dispatch;
+    if (op.capacity)
+      given.capacity = op.capacity;
     given.ops.push_back(std::move(entry));
   }
   given.exchangesHeads = areHeadsExchanged(step, plan);

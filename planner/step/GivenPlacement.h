@@ -38,6 +38,8 @@ struct GivenPlacement {
   /// all attentions have it alike; whether tokens are sent to experts by their picks, or gathered.
   bool ring = false;
   std::optional<bool> exchangesHeads, dispatches;
+  /// Of expert layers whose tokens are sent (plan::OpPlan::capacity).
+  std::optional<double> capacity;
   plan::SequenceExchange exchange() const;
 
   /// Equal for two ops of one kind that are placed alike.

@@ -9,6 +9,7 @@
 #include "runtime/collective/Reduce.h"
 #include "runtime/core/Error.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -22,21 +23,11 @@ public:
   Routes(Communicator &group, const RowExchange &exchange, int64_t *room)
       : exchange(exchange), members(group.size()), outCounts(room), inCounts(room + members),
         outRows(inCounts + members), inRows(outRows + exchange.tokens * exchange.copies(members)),
-        rest(inRows + exchange.tokens * members) {
-    int64_t out = 0, in = 0;
-    for (int64_t peer = 0; peer < members; ++peer) {
-      int64_t outBefore = out, inBefore = in;
-      for (int64_t token = 0; token < exchange.tokens; ++token) {
-        if (wants(group.index() * exchange.tokens + token, peer))
-          outRows[out++] = token;
-        if (int64_t place = peer * exchange.tokens + token; wants(place, group.index()))
-          inRows[in++] = place;
-      }
-      outCounts[peer] = out - outBefore;
-      inCounts[peer] = in - inBefore;
-    }
-    outLength = static_cast<size_t>(out);
-    inLength = static_cast<size_t>(in);
+        rest(inRows + (exchange.room > 0 ? exchange.room : exchange.tokens * members)) {
+    if (exchange.room > 0)
+      listPicks(group.index());
+    else
+      listTokens(group.index());
   }
 
   std::span<const int64_t> mine() const { return {outRows, outLength}; }
@@ -47,17 +38,69 @@ public:
   int64_t *room() const { return rest; }
 
 private:
+  void listTokens(int64_t me) {
+    int64_t out = 0, in = 0;
+    for (int64_t peer = 0; peer < members; ++peer) {
+      int64_t outBefore = out, inBefore = in;
+      for (int64_t token = 0; token < exchange.tokens; ++token) {
+        if (wants(me * exchange.tokens + token, peer))
+          outRows[out++] = token;
+        if (int64_t place = peer * exchange.tokens + token; wants(place, me))
+          inRows[in++] = place;
+      }
+      outCounts[peer] = out - outBefore;
+      inCounts[peer] = in - inBefore;
+    }
+    outLength = static_cast<size_t>(out);
+    inLength = static_cast<size_t>(in);
+  }
+
+  /// Calls `body(owner, token, member)` for every pick whose row its member keeps, in the order of all tokens.
+  template <typename Body> void forEachKept(Body body) {
+    std::fill_n(rest, members, 0);
+    for (int64_t place = 0; place < members * exchange.tokens; ++place)
+      for (int64_t k = 0; k < exchange.picks; ++k)
+        if (int64_t member = memberOf(place * exchange.picks + k); rest[member] < exchange.room) {
+          ++rest[member];
+          body(place / exchange.tokens, place % exchange.tokens, member);
+        }
+  }
+
+  void listPicks(int64_t me) {
+    std::fill_n(outCounts, members, 0);
+    std::fill_n(inCounts, members, 0);
+    forEachKept([&](int64_t owner, int64_t, int64_t member) {
+      outCounts[member] += owner == me;
+      inCounts[owner] += member == me;
+    });
+    int64_t *next = rest + members, out = 0, in = 0;
+    for (int64_t peer = 0; peer < members; ++peer) {
+      next[peer] = out;
+      out += outCounts[peer];
+      in += inCounts[peer];
+    }
+    forEachKept([&](int64_t owner, int64_t token, int64_t member) {
+      if (owner == me)
+        outRows[next[member]++] = token;
+    });
+    std::iota(inRows, inRows + in, 0);
+    outLength = static_cast<size_t>(out);
+    inLength = static_cast<size_t>(in);
+  }
+
+  /// The member that has the expert of pick `at` among all.
+  int64_t memberOf(int64_t at) const {
+    int64_t id = exchange.idType == DTCC_I64 ? static_cast<const int64_t *>(exchange.ids)[at]
+                                             : static_cast<const int32_t *>(exchange.ids)[at];
+    if (id < 0 || id >= exchange.experts * members)
+      fail("a router's pick must be one of ", exchange.experts * members, " experts, got: ", id);
+    return id / exchange.experts;
+  }
   /// Did the token at `place` pick an expert of `member`?
   bool wants(int64_t place, int64_t member) const {
-    for (int64_t k = 0; k < exchange.picks; ++k) {
-      int64_t at = place * exchange.picks + k;
-      int64_t id = exchange.idType == DTCC_I64 ? static_cast<const int64_t *>(exchange.ids)[at]
-                                               : static_cast<const int32_t *>(exchange.ids)[at];
-      if (id < 0 || id >= exchange.experts * members)
-        fail("a router's pick must be one of ", exchange.experts * members, " experts, got: ", id);
-      if (id / exchange.experts == member)
+    for (int64_t k = 0; k < exchange.picks; ++k)
+      if (memberOf(place * exchange.picks + k) == member)
         return true;
-    }
     return false;
   }
 
@@ -74,7 +117,7 @@ void dispatchRows(Communicator &group, const RowExchange &exchange, const void *
   Routes routes(group, exchange, lists);
   auto *to = static_cast<std::byte *>(out);
   // Gaps between the places that rows will come to, which ascend.
-  int64_t next = 0, end = group.size() * exchange.tokens;
+  int64_t next = 0, end = exchange.room > 0 ? exchange.room : group.size() * exchange.tokens;
   auto clear = [&](int64_t until) {
     if (until > next)
       std::memset(to + next * rowBytes, 0, static_cast<size_t>((until - next) * rowBytes));
@@ -101,15 +144,30 @@ void combineRows(Communicator &group, const RowExchange &exchange, const void *i
     next[peer] = first;
     last[peer] = first += routes.mineCounts()[static_cast<size_t>(peer)];
   }
-  std::vector<const void *> sources;
+  std::vector<const void *> sources, ofPeer;
+  // The row of a token that came from a peer, or null. Those of several picks become their sum, in the place of the
+  // first: without a bound the peer adds them up.
+  auto takeRow = [&](int64_t peer, int64_t token) -> void * {
+    ofPeer.clear();
+    void *first = static_cast<std::byte *>(received) + next[peer] * rowBytes;
+    for (; next[peer] < last[peer] && routes.mine()[static_cast<size_t>(next[peer])] == token; ++next[peer])
+      ofPeer.push_back(static_cast<const std::byte *>(received) + next[peer] * rowBytes);
+    if (ofPeer.size() > 1)
+      reduceElements(type, DTCC_SUM, ofPeer, {&first, 1}, 0, columns, 0);
+    return ofPeer.empty() ? nullptr : first;
+  };
   sources.reserve(static_cast<size_t>(exchange.copies(members)));
   for (int64_t token = 0; token < exchange.tokens; ++token) {
     sources.clear();
     for (int64_t peer = 0; peer < members; ++peer)
-      if (next[peer] < last[peer] && routes.mine()[static_cast<size_t>(next[peer])] == token)
-        sources.push_back(static_cast<const std::byte *>(received) + next[peer]++ * rowBytes);
+      if (void *row = takeRow(peer, token))
+        sources.push_back(row);
     void *row = static_cast<std::byte *>(out) + token * rowBytes;
-    reduceElements(type, DTCC_SUM, sources, {&row, 1}, 0, columns, 0);
+    // All rows of the token were dropped.
+    if (sources.empty())
+      std::memset(row, 0, static_cast<size_t>(rowBytes));
+    else
+      reduceElements(type, DTCC_SUM, sources, {&row, 1}, 0, columns, 0);
   }
 }
 

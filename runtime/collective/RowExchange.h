@@ -13,6 +13,10 @@
 // Rows keep the place of their token among those of all members: in the worst case all
 // tokens want one member, and its memory is planned for that.
 //
+// With a bound (--moe-capacity) a member has room for so many rows, one for each pick. It keeps
+// the first picks of its experts in the order of all tokens, and the rows of later ones are not
+// sent. All members know all picks, so they agree on which these are.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_RUNTIME_COLLECTIVE_ROWEXCHANGE_H
@@ -28,20 +32,26 @@ struct RowExchange {
   /// [members * tokens, picks]: experts numbered over the group.
   const void *ids = nullptr;
   dtcc_dtype idType = DTCC_I64;
+  /// Rows of picks that a member has room for; 0: rows are those of tokens, and there is room for all.
+  int64_t room = 0;
 
-  /// The most members that a token's row goes to.
-  int64_t copies(int64_t members) const { return members < picks ? members : picks; }
+  /// The most rows of a token that go out.
+  int64_t copies(int64_t members) const { return members < picks && room == 0 ? members : picks; }
   /// Integers that the lists of an exchange take.
-  int64_t listLength(int64_t members) const { return 4 * members + tokens * (members + 2 * copies(members)); }
+  int64_t listLength(int64_t members) const {
+    return 4 * members + (room > 0 ? room : tokens * members) + 2 * tokens * copies(members);
+  }
 };
 
 /// `out` (members * tokens rows) = the rows of `in` (tokens) of all members whose token picked an expert of
-/// this one, each in its place, and zeros elsewhere. `lists` has room for `listLength` integers. Throws Error for a
+/// this one, each in its place, and zeros elsewhere. With a bound `out` has
+/// `room` rows: those of the kept picks, then zeros. `lists` has room for `listLength` integers. Throws Error for a
 /// pick that is no expert.
 void dispatchRows(Communicator &group, const RowExchange &exchange, const void *in, void *out, int64_t rowBytes,
                   int64_t *lists);
 /// `out` (tokens rows of `columns`) = per row of `in` (members * tokens) the sum, in the order of the group, of those
-/// of the members that it was dispatched to. `received` has room for tokens * copies rows.
+/// of the members that it was dispatched to. With a bound `in` has `room` rows, those of the kept picks. `received` has
+/// room for tokens * copies rows.
 void combineRows(Communicator &group, const RowExchange &exchange, const void *in, void *out, int64_t columns,
                  dtcc_dtype type, void *received, int64_t *lists);
 

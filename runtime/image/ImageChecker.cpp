@@ -145,8 +145,11 @@ void checkRowExchange(const Image &image, const dtcc_command &command, const Row
   bool packs = image.isForGpus();
   check.require(operands.size() == size_t(4 + combine + packs), "number of operands must fit the command",
                 operands.size());
-  check.require(command.attribute_count == 1 && image.attributes(command)[0] >= 1,
+  check.require(command.attribute_count >= 1 && command.attribute_count <= 2 && image.attributes(command)[0] >= 1,
                 "an exchange of rows must have a member's number of experts", command.attribute_count);
+  const int64_t room = command.attribute_count == 2 ? image.attributes(command)[1] : 0;
+  check.require(command.attribute_count == 1 || (room >= 1 && !packs),
+                "room for rows must be at least 1, of a program for processors", room);
   const dtcc_view &in = views[operands[0]], &ids = views[operands[1]], &out = views[operands[2]];
   const dtcc_view &lists = views[operands.back()];
   for (uint32_t view : operands)
@@ -161,7 +164,9 @@ void checkRowExchange(const Image &image, const dtcc_command &command, const Row
   RowExchange exchange;
   exchange.picks = ids.sizes[ids.rank - 1];
   exchange.tokens = elementCount(ids) / exchange.picks / members;
-  Wide columns = in.sizes[in.rank - 1], mine = Wide(exchange.tokens) * columns, all = mine * members;
+  exchange.room = room;
+  Wide columns = in.sizes[in.rank - 1], mine = Wide(exchange.tokens) * columns;
+  Wide all = room > 0 ? Wide(room) * columns : mine * members;
   check.require(Wide(exchange.tokens) * members * exchange.picks == elementCount(ids) &&
                     elementCount(in) == (combine ? all : mine) && elementCount(out) == (combine ? mine : all),
                 "sizes of a collective must fit its group", elementCount(out));

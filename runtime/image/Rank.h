@@ -75,6 +75,11 @@ struct Rank {
   /// The ops that update parameters add the squares of their gradients here; null: nobody asks in this step.
   GradSquares *gradSquares = nullptr;
 
+  /// Rows of experts that this step dropped, because more came than there is room for (--moe-capacity). They are
+  /// dropped only if `mayDropRows`, else that is an error.
+  int64_t droppedRows = 0;
+  bool mayDropRows = false;
+
   /// "step 5, phase 'forward', command 12 (all_reduce of wte)": what the rank is doing, for people.
   std::string whereabouts() const { return whereaboutsAt(abi.step, exchange.load(std::memory_order_relaxed)); }
   /// Such a text for a rank at `command` of `step`; DTCC_NONE: at none.

@@ -82,6 +82,7 @@ std::vector<Term> termsOf(const Image &image, const Options &options, int64_t st
       flag("--resume", options.resume),
       flag("--resume-anyway", options.resumeAnyway),
       number("--on-nonfinite", static_cast<int>(options.onNonfinite)),
+      flag("--on-moe-overflow=drop", options.mayDropRows),
       number("--max-grad-norm-ratio", options.maxGradNormRatio),
       {"examples", "data of " + std::to_string(examples) + " examples"},
       {"data", "the data " + data},

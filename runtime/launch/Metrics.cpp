@@ -136,6 +136,8 @@ void Metrics::step(const StepFacts &facts) {
     row["loss_scale"] = facts.lossScale;
   if (facts.hasLossScale || facts.skipped > 0)
     row["skipped"] = facts.skipped;
+  if (facts.droppedRows > 0)
+    row["dropped_rows"] = facts.droppedRows;
   row["lr"] = facts.lr;
   row["step_seconds"] = facts.seconds;
   row["data_seconds"] = facts.dataSeconds;
@@ -159,6 +161,8 @@ void Metrics::step(const StepFacts &facts) {
     line += formatText("  %.1f GFLOP/s", flops / facts.seconds * 1e-9);
   if (share > 0)
     line += formatText(" (%.1f %% of peak)", share * 100);
+  if (facts.droppedRows > 0)
+    line += formatText("  %lld rows of experts dropped", static_cast<long long>(facts.droppedRows));
   std::cout << line << "  left " << timeText(left) << std::endl;
 }
 

@@ -46,7 +46,8 @@ struct StepFacts {
   /// With a dynamic loss scale: the scale that this step used.
   bool hasLossScale = false;
   double lossScale = 0;
-  int64_t skipped = 0; /* steps so far without an update */
+  int64_t skipped = 0;     /* steps so far without an update */
+  int64_t droppedRows = 0; /* of experts, on all ranks */
   double lr = 0;
   double seconds = 0;
   double dataSeconds = 0; /* of them, until the samples were copied */

@@ -342,6 +342,13 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
       ->transform(CLI::CheckedTransformer(choices).description(""))
       ->group(training);
 
+  std::map<std::string, bool> overflows{{"stop", false}, {"drop", true}};
+  app.add_option("--on-moe-overflow", options.mayDropRows,
+                 "What happens to rows of experts beyond a rank's room for them (--moe-capacity of the compiler)")
+      ->default_str("stop")
+      ->transform(CLI::CheckedTransformer(overflows).description(""))
+      ->group(training);
+
   app.add_option("--max-grad-norm-ratio", options.maxGradNormRatio,
                  "Take a step whose gradients' norm is above X times the median of the last 32 for such a step")
       ->check(atLeast(1.0))

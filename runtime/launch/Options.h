@@ -58,6 +58,7 @@ struct Options {
   KeepOptions keep;
   bool resume = false, resumeAnyway = false;
   OnNonfinite onNonfinite = OnNonfinite::Stop;
+  bool mayDropRows = false;    /* of experts, beyond a rank's room for them */
   double maxGradNormRatio = 0; /* to the median of the last steps' norms; 0: none */
   std::string profile;
   StepWindow profileSteps;

@@ -67,6 +67,7 @@ public:
 
   RankResult run() {
     openCommunicators();
+    rank.mayDropRows = shared.options.mayDropRows;
     executor.bind();
     base.choices = device->choices();
     if (shared.checkpoint)
@@ -98,8 +99,8 @@ public:
       Verdict verdict = metrics ? judge(facts) : Verdict::Good;
       if (metrics && verdict == Verdict::Good)
         guard.add(facts.gradNorm);
-      agreed = agree(
-          {interruptRequested(), verdict, losesMetrics(), writer && writer->isWriting(), guard.limit(), ownSeconds});
+      agreed = agree({interruptRequested(), verdict, losesMetrics(), writer && writer->isWriting(), guard.limit(),
+                      ownSeconds, rank.droppedRows});
       if (metrics)
         report(facts);
       if (writer && writer->isUnderWay() && !agreed.writing)
@@ -157,6 +158,7 @@ private:
     bool writing = false;    /* a checkpoint is under way */
     float gradNormLimit = 0; /* of the next step; rank 0 says it */
     float ownSeconds = 0;    /* of this step, without waiting; negative: not known */
+    int64_t droppedRows = 0; /* of this step */
 
     bool ends() const { return interrupted || metricsLost; }
   };
@@ -180,6 +182,8 @@ private:
 
   /// Rank 0 writes down a step on which all have agreed.
   void report(StepFacts &facts) {
+    for (const Agreed &each : said)
+      facts.droppedRows += each.droppedRows;
     for (const Agreed &each : said)
       if (each.ownSeconds >= 0 && said.size() > 1)
         facts.rankSeconds.push_back(static_cast<double>(each.ownSeconds));
@@ -450,6 +454,7 @@ private:
     auto begin = Trace::Clock::now();
     double lr = shared.options.rate.at(step, shared.steps);
     rank.abi.step = step;
+    rank.droppedRows = 0;
     if (rank.position) {
       rank.position->step.store(step, std::memory_order_relaxed);
       rank.position->command.store(Position::noCommand, std::memory_order_relaxed);

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/Error.h"
 #include "tests/conformance/KernelSuite.h"
 
 #include <gtest/gtest.h>
@@ -22,6 +23,25 @@ using namespace dtcc::rt;
 using namespace dtcc::rt::test;
 
 namespace {
+
+TEST(HostKernelSuite, PacksThePicksThatThereIsRoomFor) {
+  // Of rank 0's two experts 4 picks, of which the last overflows; of rank 1's 2 picks.
+  for (int64_t rank : {0, 1}) {
+    OneCommand c(DTCC_LIB_PACK_PICKS, 2);
+    c.longs({3, 2}, {0, 1, 1, 3, 2, 0});
+    size_t picked = c.longs({3, 1}, {7, 7, 7}), places = c.longs({3}, {7, 7, 7});
+    for (int64_t attribute : {0, 2, 1})
+      c.attribute(attribute);
+    if (rank == 0) {
+      // A run that did not ask for it drops nothing.
+      EXPECT_THROW(c.run(rank), Error);
+      continue;
+    }
+    c.run(rank);
+    EXPECT_EQ(c.content<int64_t>(picked), (std::vector<int64_t>{3, 2, -1}));
+    EXPECT_EQ(c.content<int64_t>(places), (std::vector<int64_t>{3, 4, -1}));
+  }
+}
 
 TEST(HostKernelSuite, TensorSquaresAreThoseOfTheShare) {
   OneCommand c(DTCC_LIB_TENSOR_SQUARES, 2);

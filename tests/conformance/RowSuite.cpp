@@ -124,6 +124,67 @@ std::string checkCase(RowMover &group, const Case &c, dtcc_dtype type) {
   return wrong;
 }
 
+/// With a bound: the rows of the first picks of every member come, side by side; what comes back is the sum over the
+/// kept picks, those of one member first, and later picks count as zero.
+std::string checkPackedCase(RowMover &group, const Case &c, int64_t room) {
+  int64_t n = group.size(), me = group.index(), all = n * c.tokens;
+  std::string where = message(" of ", c.tokens, " rows of ", c.columns, ", ", c.picks, " picks of ", c.experts,
+                              " experts on each of ", n, " ranks with room for ", room);
+  std::vector<int64_t> ids, kept(static_cast<size_t>(n)), rowOf;
+  // Places of this member's kept picks; the row of every kept pick at its member, or -1.
+  std::vector<int64_t> mine;
+  for (int64_t place = 0; place < all * c.picks; ++place) {
+    int64_t id = pickOf(c, n, place / c.picks, place % c.picks);
+    int64_t &count = kept[static_cast<size_t>(id / c.experts)];
+    ids.push_back(id);
+    rowOf.push_back(count < room ? count : -1);
+    if (count < room && id / c.experts == me)
+      mine.push_back(place);
+    count += count < room;
+  }
+  RowExchange exchange{c.tokens, c.picks, c.experts, ids.data(), DTCC_I64, room};
+  Rows own(DTCC_F32, c.tokens, c.columns), packed(DTCC_F32, room, c.columns), back(DTCC_F32, c.tokens, c.columns);
+  for (int64_t token = 0; token < c.tokens; ++token)
+    for (int64_t column = 0; column < c.columns; ++column)
+      own.set(token, column, cellOf(me * c.tokens + token, column));
+  std::string wrong;
+  group.dispatch(exchange, own.data(), packed.data(), c.columns, DTCC_F32);
+  for (int64_t row = 0; row < room; ++row)
+    for (int64_t column = 0; column < c.columns; ++column) {
+      bool isKept = row < static_cast<int64_t>(mine.size());
+      float want = isKept ? cellOf(mine[static_cast<size_t>(row)] / c.picks, column) : 0;
+      float got = packed.get(row, column);
+      if (!(got == want) && wrong.empty())
+        wrong = message("dispatch_rows", where, ": cell ", column, " of row ", row, " is ", got, ", expected ", want);
+      packed.set(row, column,
+                 isKept ? madeOf(got, ids[static_cast<size_t>(mine[static_cast<size_t>(row)])])
+                        : std::numeric_limits<float>::quiet_NaN());
+    }
+  group.combine(exchange, packed.data(), back.data(), c.columns, DTCC_F32);
+  for (int64_t token = 0; token < c.tokens; ++token)
+    for (int64_t column = 0; column < c.columns; ++column) {
+      float want = 0, got = back.get(token, column), cell = cellOf(me * c.tokens + token, column);
+      bool first = true;
+      for (int64_t member = 0; member < n; ++member) {
+        float sum = 0;
+        bool any = false;
+        for (int64_t k = 0; k < c.picks; ++k) {
+          auto place = static_cast<size_t>((me * c.tokens + token) * c.picks + k);
+          if (ids[place] / c.experts != member || rowOf[place] < 0)
+            continue;
+          sum = any ? sum + madeOf(cell, ids[place]) : madeOf(cell, ids[place]);
+          any = true;
+        }
+        if (any)
+          want = first ? sum : want + sum;
+        first &= !any;
+      }
+      if (!(got == want) && wrong.empty())
+        wrong = message("combine_rows", where, ": cell ", column, " of row ", token, " is ", got, ", expected ", want);
+    }
+  return wrong;
+}
+
 class HostRows final : public RowMover {
 public:
   explicit HostRows(Communicator &group) : group(group) {}
@@ -150,7 +211,18 @@ private:
 
 std::string checkRows(Communicator &group) {
   HostRows mover(group);
-  return checkRows(mover);
+  std::string wrong = checkRows(mover);
+  // Room for all and for some; several picks of one member; everything to one member.
+  for (auto [c, room] : {std::pair(Case{5, 2, 1, 3}, int64_t{10}),
+                         {Case{64, 2, 2, 33}, 40},
+                         {Case{7, 6, 3, 20}, 5},
+                         {Case{40, 2, 2, 16, 0}, 50},
+                         {Case{300, 2, 4, 700}, 4000}}) {
+    std::string found = checkPackedCase(mover, c, room);
+    if (wrong.empty())
+      wrong = found;
+  }
+  return wrong;
 }
 
 std::string checkRows(RowMover &group) {

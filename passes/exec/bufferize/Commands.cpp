@@ -82,7 +82,8 @@ CollectiveOp Bufferizer::collective(CollectiveKind kind, Reduction reduction, Ar
   Value from = view(in), to = view(out);
   return CollectiveOp::create(
       commands, here, Type(), from, to, ValueRange(), 0, commands.getStringAttr(mnemonicOf(kind)), kind, reduction,
-      communicators.over(axes, members).getValue(), /*slot=*/IntegerAttr(), /*ofParameters=*/false, IntegerAttr());
+      communicators.over(axes, members).getValue(), /*slot=*/IntegerAttr(), /*ofParameters=*/false, IntegerAttr(),
+      /*room=*/IntegerAttr());
 }
 
 void Bufferizer::callKernel(StringRef symbol, ArrayRef<Place> ins, ArrayRef<Place> outs, ArrayRef<bool> accumulates) {

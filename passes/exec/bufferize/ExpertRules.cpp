@@ -154,10 +154,14 @@ static LogicalResult lowerGrouped(graph::GroupedContractOp op, Bufferizer &b) {
                         {b.communicators.coordinate(op.getGroupAxes()), b.builder().getI64IntegerAttr(adds)}, adds != 0,
                         bytes);
   }
-  // Rows that picked a group of another rank are skipped.
-  if (std::optional<ArrayAttr> axes = op.getGroupAxes())
-    command.setFlops(
-        llvm::APFloat(command.getFlops().convertToDouble() / double(b.mesh().product(spmd::toAxes(*axes)))));
+  // Rows that picked a group of another rank are skipped. Packed rows are those of this rank alone: of their room the
+  // mean is used, a rank's part of all picks.
+  if (std::optional<ArrayAttr> axes = op.getGroupAxes()) {
+    double used = 1 / double(b.mesh().product(spmd::toAxes(*axes)));
+    if (auto pack = op.getIds().getDefiningOp<spmd::PackPicksOp>())
+      used *= double(cast<ShapedType>(pack.getIds().getType()).getNumElements()) / double(rows);
+    command.setFlops(llvm::APFloat(command.getFlops().convertToDouble() * used));
+  }
   if (!temporary.buffer)
     return success();
   return b.store(temporary, {result.transposed(dimsOf(out, order)), accumulate}, op.getLoc());

@@ -27,6 +27,8 @@ LogicalResult LockStep::run(Operation *op, int64_t slot, int64_t step) {
     values[op->getResult(0)] = exchanged(communicates, slot);
     return success();
   }
+  if (op->getName().getStringRef() == PackPicksOp::getOperationName())
+    return packPicks(op);
   std::optional<Move> alone;
   if (auto slice = dyn_cast<LocalSliceOp>(op))
     alone = Move{Move::LocalSlice, static_cast<int64_t>(slice.getDim()), -1, toAxes(slice.getAxes()), Reduction::Sum};

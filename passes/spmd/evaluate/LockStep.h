@@ -32,6 +32,9 @@ public:
 private:
   /// In EvaluateRows.cpp: tokens to experts and back.
   Shards exchangedRows(mlir::Operation *op, const Communication &exchange) const;
+  Shards exchangedPackedRows(mlir::Operation *op, const Communication &exchange) const;
+  /// Fails where rows would be dropped.
+  mlir::LogicalResult packPicks(mlir::Operation *op);
 
   uint64_t seed;
 };

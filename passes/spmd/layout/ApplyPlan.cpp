@@ -501,6 +501,8 @@ LogicalResult PlanApplier::run() {
         op.setAttr(kOnHostAttr, builder.getUnitAttr());
       if (entry->dispatch.value_or(false))
         op.setAttr(kDispatchAttr, builder.getUnitAttr());
+      if (entry->dispatch.value_or(false) && entry->capacity)
+        op.setAttr(kCapacityAttr, builder.getF64FloatAttr(*entry->capacity));
     }
     if (failed(rewrite(op)))
       return failure();

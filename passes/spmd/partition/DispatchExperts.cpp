@@ -20,6 +20,7 @@
 #include "passes/spmd/layout/ApplyPlan.h"
 #include "passes/spmd/layout/AssignStages.h"
 #include "passes/spmd/layout/PlanAttribute.h"
+#include "planner/plan/ExpertRoom.h"
 
 using namespace mlir;
 
@@ -27,7 +28,21 @@ namespace dtcc::spmd {
 #define GEN_PASS_DEF_SPMDDISPATCHEXPERTS
 #include "passes/spmd/Passes.h.inc"
 
+Operation *asRowExchange(Operation *op) {
+  auto exchange = dyn_cast_or_null<CommunicationOpInterface>(op);
+  return exchange && exchange.getCommunications().front().info().traffic == Traffic::ToPicked ? op : nullptr;
+}
+
+/// Whether an exchange of rows dispatches them, and does not combine them.
+static bool gathersRows(Operation *op) {
+  return op && cast<CommunicationOpInterface>(op).getCommunications().front().info().out == Extent::Whole;
+}
+
 Value emitRows(OpBuilder &builder, Operation *op, Value x, Value ids, Type local) {
+  if (auto room = op->getAttrOfType<IntegerAttr>(kRoomAttr); room && gathersRows(op)) {
+    auto type = cast<ShapedType>(local);
+    local = RankedTensorType::get({room.getInt(), type.getShape().back()}, type.getElementType());
+  }
   // Its properties say what it exchanges; discardable attributes are the whole op's.
   Operation *made = Operation::create(op->getLoc(), op->getName(), local, {x, ids}, builder.getDictionaryAttr({}),
                                       op->getPropertiesStorage(), BlockRange(), 0);
@@ -79,9 +94,13 @@ public:
           return failure();
       for (Value result : layer.results)
         combine(layer, result);
+      if (layer.op->hasAttr(kCapacityAttr) && failed(bound(layer)))
+        return failure();
     }
-    for (Operation &op : step.getBody().front())
+    for (Operation &op : step.getBody().front()) {
       op.removeAttr(kDispatchAttr);
+      op.removeAttr(kCapacityAttr);
+    }
     for (ReshardOp reshard : llvm::make_early_inc_range(step.getOps<ReshardOp>()))
       if (reshard.use_empty())
         reshard.erase();
@@ -89,6 +108,30 @@ public:
   }
 
 private:
+  /// The rows of a layer with a bound lie packed in a rank's program: all of them must come and go by these ops.
+  LogicalResult bound(const LayerOp &layer) {
+    double capacity = layer.op->getAttrOfType<FloatAttr>(kCapacityAttr).getValueAsDouble();
+    SmallVector<Operation *> exchanges;
+    for (OpOperand *rows : layer.rows)
+      exchanges.push_back(asRowExchange(rows->get().getDefiningOp()));
+    for (Value result : layer.results)
+      for (Operation *user : result.getUsers())
+        exchanges.push_back(asRowExchange(user));
+    if (exchanges.empty() || llvm::is_contained(exchanges, nullptr))
+      return layer.op->emitError("has rows that are not sent between ranks, so --moe-capacity cannot bound them: leave "
+                                 "that option out, or split the tokens over ep");
+    auto axes = exchanges[0]->getAttrOfType<ArrayAttr>("axes");
+    auto experts = exchanges[0]->getAttrOfType<IntegerAttr>("experts");
+    RankedTensorType ids = localType(cast<TensorType>(layer.ids.getType()), mesh);
+    if (!ids)
+      return layer.op->emitError("layout must divide by the mesh, got: ") << layer.ids.getType();
+    int64_t room = plan::roomForRows(capacity, ids.getNumElements(), ids.getShape().back(), mesh.product(toAxes(axes)),
+                                     experts.getInt());
+    for (Operation *exchange : exchanges)
+      exchange->setAttr(kRoomAttr, builder.getI64IntegerAttr(room));
+    return success();
+  }
+
   static Layout layoutOf(Value value) { return cast<TensorType>(value.getType()).getLayout(); }
 
   /// The axes that `split` has beside those of `whole`; nothing if there is more between them.
@@ -112,7 +155,7 @@ private:
   Value create(const LayerOp &layer, Operation *before, Value x, const Layout &to, const Axes &axes, int64_t experts) {
     builder.setInsertionPoint(before);
     Value made = Op::create(builder, layer.op->getLoc(), cast<TensorType>(x.getType()).withLayout(to), x, layer.ids,
-                            fromAxes(builder.getContext(), axes), experts);
+                            fromAxes(builder.getContext(), axes), experts, /*room=*/IntegerAttr());
     if (std::optional<int64_t> stage = getStage(layer.op))
       setStage(made.getDefiningOp(), *stage);
     return made;

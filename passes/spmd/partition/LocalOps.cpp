@@ -10,6 +10,7 @@
 #include "passes/spmd/layout/BatchStatistics.h"
 #include "passes/spmd/layout/LocalForms.h"
 #include "passes/spmd/layout/RingAttention.h"
+#include "passes/spmd/partition/PackedExperts.h"
 
 using namespace mlir;
 
@@ -57,6 +58,8 @@ SmallVector<Value> emitLocalOp(OpBuilder &builder, Operation *op, const FactorMa
   if (auto results = emitBatchStatistics(builder, op, map, placement, operands, types))
     return *results;
   if (auto results = emitAttentionParts(builder, op, map, placement, operands, types))
+    return *results;
+  if (auto results = emitPackedExperts(builder, op, map, placement, operands, types))
     return *results;
   IRMapping mapping;
   mapping.map(op->getOperands(), operands);

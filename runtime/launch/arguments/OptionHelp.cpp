@@ -50,6 +50,7 @@ constexpr Details details[] = {
     {"seed", "N", "1"},
     {"weights", "FOLDER|FILE", "Llama/"},
     {"on-nonfinite", "stop|skip|rollback", "skip"},
+    {"on-moe-overflow", "stop|drop", "drop"},
     {"max-grad-norm-ratio", "X", "10"},
     {"metrics", "FILE", "run.jsonl"},
     {"grad-norms", "N", "100"},
