@@ -164,7 +164,10 @@ LogicalResult Scan::findFoldedNorms() {
       return StringRef(entry.value()).contains_insensitive("batchnorm") ||
              StringRef(entry.value()).contains("batch_norm");
     });
-    if (noted || node.input(2) == node.input(1) + "_bias")
+    // PyTorch's older exporter numbers the weights and biases that it folds: "onnx::Conv_17".
+    bool numbered =
+        StringRef(node.input(1)).starts_with("onnx::Conv_") && StringRef(node.input(2)).starts_with("onnx::Conv_");
+    if (noted || numbered || node.input(2) == node.input(1) + "_bias")
       folded.push_back(node.input(1));
   }
   if (folded.empty())

@@ -182,6 +182,8 @@ wide = [1 << 24, 1 << 24]
 for name in ("MaxPool", "AveragePool"):
     refused("wide_windows", model([node(name, ["x"], ["y"], kernel_shape=wide, pads=wide + wide)], inputs=image), "error: ")
 refused("spread", model([node("ConvTranspose", ["x", "v"], ["y"], strides=wide)], inputs=[image[0], value("v", [4, 64, 3, 3])]), "a result is too large")
+refused("numbered", model([node("Conv", ["x", "onnx::Conv_17", "onnx::Conv_18"], ["y"])],
+                          inputs=[image[0], value("onnx::Conv_17", [8, 4, 3, 3]), value("onnx::Conv_18", [8])]), "batch norm was folded into 1 convolutions")
 refused("auto_pad", model([node("Conv", ["x", "w"], ["y"], auto_pad="HALF")], inputs=image), "auto_pad must be NOTSET")
 refused("statistics", model([node("BatchNormalization", ["x", "s", "s", "s", "v"], ["y"])],
                             inputs=[image[0], value("s", [4]), value("v", [3])]), "operand 4 must hold 4 values")
