@@ -251,8 +251,12 @@ FailureOr<plan::Plan> PlanFile::plan() {
     return failure();
   if (options.moeDispatch != "auto")
     for (plan::OpPlan &op : plan->ops)
-      if (op.op == graph::ExpertsOp::getOperationName())
+      if (op.op == graph::ExpertsOp::getOperationName()) {
         op.dispatch = options.moeDispatch == "alltoall";
+        // Gathered rows have no bound.
+        if (!*op.dispatch)
+          op.capacity.reset();
+      }
   if (options.moeCapacity >= 1)
     for (plan::OpPlan &op : plan->ops)
       if (op.op == graph::ExpertsOp::getOperationName()) {

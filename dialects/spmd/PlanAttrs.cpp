@@ -58,7 +58,7 @@ LogicalResult SplitAttr::verify(EmitError emitError, int64_t factor, ArrayAttr a
 }
 
 LogicalResult OpPlanAttr::verify(EmitError emitError, int64_t origin, StringAttr, ArrayRef<SplitAttr> factors,
-                                 ArrayAttr partial, BoolAttr, bool, BoolAttr, bool) {
+                                 ArrayAttr partial, BoolAttr, bool, BoolAttr, FloatAttr, bool) {
   if (origin < 0)
     return emitError() << "origin must be at least 0, got: " << origin;
   for (size_t i = 1; i < factors.size(); ++i)

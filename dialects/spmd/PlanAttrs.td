@@ -81,6 +81,7 @@ def Spmd_OpPlanAttr : Spmd_PlanPart<"OpPlan", "op_plan"> {
   let parameters = (ins "int64_t":$origin, "::mlir::StringAttr":$op, Spmd_ListParameter<"SplitAttr">:$factors,
                         OptionalParameter<"::mlir::ArrayAttr">:$partial, OptionalParameter<"::mlir::BoolAttr">:$recompute,
                         DefaultValuedParameter<"bool", "false">:$ring, OptionalParameter<"::mlir::BoolAttr">:$dispatch,
+                        OptionalParameter<"::mlir::FloatAttr">:$capacity,
                         DefaultValuedParameter<"bool", "false">:$on_host);
 }
 

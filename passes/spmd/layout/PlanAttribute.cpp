@@ -54,7 +54,9 @@ static OpPlanAttr toAttribute(MLIRContext *context, const plan::OpPlan &plan) {
     factors.push_back(SplitAttr::get(context, factor, fromAxes(context, axes)));
   return OpPlanAttr::get(context, plan.origin, StringAttr::get(context, plan.op), factors,
                          plan.partial ? fromAxes(context, *plan.partial) : ArrayAttr(), toBool(context, plan.recompute),
-                         plan.ring, toBool(context, plan.dispatch), plan.onHost);
+                         plan.ring, toBool(context, plan.dispatch),
+                         plan.capacity ? FloatAttr::get(Float64Type::get(context), *plan.capacity) : FloatAttr(),
+                         plan.onHost);
 }
 
 static StatePlanAttr toAttribute(MLIRContext *context, const plan::StatePlan &plan) {
@@ -106,6 +108,8 @@ static plan::OpPlan toOpPlan(OpPlanAttr attribute) {
   plan.recompute = fromBool(attribute.getRecompute());
   plan.ring = attribute.getRing();
   plan.dispatch = fromBool(attribute.getDispatch());
+  if (FloatAttr capacity = attribute.getCapacity())
+    plan.capacity = capacity.getValueAsDouble();
   plan.onHost = attribute.getOnHost();
   return plan;
 }

@@ -32,6 +32,9 @@
 // HELD: room 24
 // RUN: %{model} --plan=%t/plan.json --moe-capacity=2 --no-eval --emit=spmd -o - | FileCheck %s --check-prefix=OVER
 // OVER: room 32
+// RUN: %{model} --plan=%t/plan.json --moe-dispatch=gather --no-eval --emit=spmd -o %t/gathered && not grep room %t/gathered
+// RUN: dtcc-plan show %t/four | FileCheck %s --check-prefix=SHOW
+// SHOW: graph.experts {{.*}}, room for 1.10 of the mean rows
 // RUN: sed 's/"capacity": 1.5/"capacity": 0.5/' %t/plan.json > %t/small.json
 // RUN: not %{model} --plan=%t/small.json -o %t/none 2>&1 | FileCheck %s --check-prefix=SMALL
 // SMALL: expected a number of at least 1

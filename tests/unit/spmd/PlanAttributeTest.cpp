@@ -77,6 +77,7 @@ TEST_F(PlanAttributeTest, Ops) {
   plan.ops[2].recompute = false;
   plan.ops[2].ring = true;
   plan.ops[3].dispatch = true;
+  plan.ops[3].capacity = 1.25;
   plan.ops[3].onHost = true;
   plan.ops[4].dispatch = false;
   expectKept();

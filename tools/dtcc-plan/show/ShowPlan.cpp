@@ -89,6 +89,8 @@ static std::string describe(const plan::Plan &plan, const plan::OpPlan &op) {
     plan::Axes partial = plan.withoutUnitAxes(*op.partial);
     parts.push_back(partial.empty() ? "no partial sums" : "partial sums over " + join(partial));
   }
+  if (op.capacity)
+    parts.push_back(llvm::formatv("room for {0} of the mean rows", *op.capacity).str());
   return llvm::join(parts, ", ");
 }
 
