@@ -33,6 +33,25 @@ template <typename Number> CLI::Validator atLeast(Number least) {
   return CLI::Validator(check, std::is_integral_v<Number> ? "N" : "X");
 }
 
+/// The words that an option may be, in the order in which a message lists them, and what each stands for.
+template <typename Value> using Words = std::vector<std::pair<std::string, Value>>;
+
+/// One of the words, which becomes its value's number, as CLI11 reads flags and enumerators.
+template <typename Value> CLI::Validator oneOf(const Words<Value> &words) {
+  auto replace = [words](std::string &text) {
+    std::string list;
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (words[i].first == text) {
+        text = std::to_string(static_cast<int>(words[i].second));
+        return std::string();
+      }
+      list += (i == 0 ? "" : i + 1 < words.size() ? ", " : " or ") + words[i].first;
+    }
+    return message("must be ", list, ", got: ", text);
+  };
+  return CLI::Validator(replace, "");
+}
+
 /// "unknown option --stepz; did you mean --steps?" for the first unknown option among the arguments.
 std::string suggestion(const CLI::App &app, const std::vector<std::string> &arguments) {
   for (std::string word : arguments) {
@@ -253,10 +272,10 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
       ->check(atLeast<int64_t>(0))
       ->excludes(eos)
       ->group(data);
-  std::map<std::string, bool> cuts{{"start", true}, {"cross", false}};
+  Words<bool> cuts{{"start", true}, {"cross", false}};
   app.add_option("--documents", documents.start, "start: windows start at documents; cross: one after the other")
       ->default_str("cross")
-      ->transform(CLI::CheckedTransformer(cuts).description(""))
+      ->transform(oneOf(cuts))
       ->group(data);
 
   std::string evaluation = "Evaluation";
@@ -303,17 +322,17 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
       ->check(atLeast(0.0))
       ->capture_default_str()
       ->group(training);
-  std::map<std::string, LearningRate::Schedule> schedules{{"constant", LearningRate::Constant},
-                                                          {"linear", LearningRate::Linear},
-                                                          {"cosine", LearningRate::Cosine},
-                                                          {"wsd", LearningRate::WarmupStableDecay},
-                                                          {"inverse-sqrt", LearningRate::InverseSqrt}};
+  Words<LearningRate::Schedule> schedules{{"constant", LearningRate::Constant},
+                                          {"linear", LearningRate::Linear},
+                                          {"cosine", LearningRate::Cosine},
+                                          {"wsd", LearningRate::WarmupStableDecay},
+                                          {"inverse-sqrt", LearningRate::InverseSqrt}};
   const char *compiled = "constant";
   for (const auto &[name, schedule] : schedules)
     compiled = schedule == options.rate.schedule ? name.c_str() : compiled;
   app.add_option("--lr-schedule", options.rate.schedule, "How the rate goes on after warm-up")
       ->default_str(compiled)
-      ->transform(CLI::CheckedTransformer(schedules).description(""))
+      ->transform(oneOf(schedules))
       ->group(training);
   app.add_option("--warmup", options.rate.warmup, "Steps over which the learning rate rises from 0")
       ->capture_default_str()
@@ -335,11 +354,11 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
   app.add_option("--weights", options.weights, "Start from this .safetensors file, or folder of a model and its index")
       ->group(training);
 
-  std::map<std::string, OnNonfinite> choices{
+  Words<OnNonfinite> choices{
       {"stop", OnNonfinite::Stop}, {"skip", OnNonfinite::Skip}, {"rollback", OnNonfinite::Rollback}};
   app.add_option("--on-nonfinite", options.onNonfinite, "What happens where loss or gradient is NaN or infinite")
       ->default_str("stop")
-      ->transform(CLI::CheckedTransformer(choices).description(""))
+      ->transform(oneOf(choices))
       ->group(training);
 
   std::map<std::string, bool> overflows{{"stop", false}, {"drop", true}};
@@ -368,11 +387,11 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
       ->group(output);
   app.add_option("--save-average", options.saveAverage.path, "Averages of the parameters (dtcc --ema), as --save")
       ->group(output);
-  std::map<std::string, SaveType> types{
+  Words<SaveType> types{
       {"model", SaveType::Model}, {"f32", SaveType::F32}, {"bf16", SaveType::BF16}, {"f16", SaveType::F16}};
   app.add_option("--save-type", options.save.type, "Type of saved floats; model: that of the model's file")
       ->default_str("model")
-      ->transform(CLI::CheckedTransformer(types).description(""))
+      ->transform(oneOf(types))
       ->group(output);
   app.add_option("--shard-size", options.save.shardBytes, "Largest shard of --save=FOLDER/, in bytes (default: 5GB)")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
@@ -406,15 +425,15 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
   // GPUs always do.
   app.add_flag("--overlap", options.overlap, "Run collectives on a thread of their own")
       ->group(hasCores ? machine : hidden);
-  std::map<std::string, GraphUse> uses{{"auto", GraphUse::Auto}, {"on", GraphUse::On}, {"off", GraphUse::Off}};
+  Words<GraphUse> uses{{"auto", GraphUse::Auto}, {"on", GraphUse::On}, {"off", GraphUse::Off}};
   if (hasGpus)
     app.add_option("--cuda-graph", options.graphs, "Launch steps as CUDA graphs: auto (if possible), on, off")
-        ->transform(CLI::CheckedTransformer(uses).description(""))
+        ->transform(oneOf(uses))
         ->group(machine);
-  std::map<std::string, bool> attentions{{"auto", false}, {"own", true}};
+  Words<bool> attentions{{"auto", false}, {"own", true}};
   if (hasGpus)
     app.add_option("--attention", options.ownAttention, "auto (cuDNN's, if available) or own (equal bits in every run)")
-        ->transform(CLI::CheckedTransformer(attentions).description(""))
+        ->transform(oneOf(attentions))
         ->group(machine);
   app.add_option(
          "--tune", options.tune,

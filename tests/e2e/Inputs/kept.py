@@ -5,7 +5,7 @@
     kept.py DTCC FOLDER SCRATCH MESH [NAME...]
 
 FOLDER is what tests/export/inputs/kept.py wrote. Losses, gradient norms and buffers must be equal to 1e-5. Prints a line
-a module; exits with 1 if one differs."""
+a module; exits with 1 if one differs. Further options of the plan may follow in MESH."""
 import json
 import os
 import pathlib
@@ -45,7 +45,7 @@ def distance(a, b, floor):
 
 def measure(dtcc, folder, name, scratch, mesh):
     scratch.mkdir(parents=True, exist_ok=True)
-    run(dtcc, folder / f"{name}.onnx", f"--bind=batch={ROWS}", f"--mesh={mesh}",
+    run(dtcc, folder / f"{name}.onnx", f"--bind=batch={ROWS}", *f"--mesh={mesh}".split(),
         "--optimizer=adamw:lr=1e-2,weight_decay=0.1", "-o", scratch / "program")
     run(scratch / "program", f"--data={folder / 'data'}", f"--steps={STEPS}",
         f"--metrics={scratch / 'steps.jsonl'}", f"--save={scratch / 'after.safetensors'}")

@@ -1,6 +1,6 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""REFUSED: forward changes the buffers 'norm.running_mean', 'norm.running_var' inside an operation that cannot be exported"""
+"""REFUSED: forward changes the buffers 'norm.running_mean', 'norm.running_var' inside an operation that cannot be exported; switch that off (of an instance norm: track_running_stats=False)"""
 import torch
 
 

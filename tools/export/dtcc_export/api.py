@@ -130,6 +130,15 @@ def check_batch_norms(module):
                               "exported; give it a momentum")
 
 
+# Operators whose refusal by torch.export says neither what the user called nor what to do.
+ADVICE = {"aten._ctc_loss": "torch.nn.functional.ctc_loss has no operator in ONNX; write its sum over alignments with gather and "
+                            "logaddexp, in a loop over the steps, or train with another loss"}
+
+
+def advice(text):
+    return next((said for call, said in ADVICE.items() if call in text), text)
+
+
 @contextlib.contextmanager
 def refusals():
     """The errors of torch.export and its ONNX exporter, which are pages long, in one line."""
@@ -141,7 +150,7 @@ def refusals():
         while error.__cause__ is not None:
             error = error.__cause__
         raise ExportError("the module cannot be traced for ONNX: "
-                          f"{notes.reason(error)}") from error
+                          f"{advice(notes.reason(error))}") from error
 
 
 @dataclasses.dataclass

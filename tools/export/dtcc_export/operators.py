@@ -91,8 +91,18 @@ def rnn(activation):
     return layers
 
 
+def nll_loss(logs, labels, weight=None, reduction=1, ignore_index=-100):
+    """The node of torch.nn.functional.nll_loss, which the exporter takes apart: a sum and its count stay together."""
+    single = len(logs.shape) == 1
+    if single:
+        logs, labels = op.Unsqueeze(logs, [0]), op.Unsqueeze(labels, [0])
+    loss = op.NegativeLogLikelihoodLoss(logs, labels, weight, reduction=("none", "mean", "sum")[reduction], ignore_index=ignore_index)
+    return op.Squeeze(loss, [0]) if single and reduction == 0 else loss
+
+
 # Translations for torch.onnx.export: operator -> function that emits its node.
 TRANSLATIONS = {STOP: lambda x: _stop(x), REPLACE: lambda value, path: _replace(value, path),
+                torch.ops.aten.nll_loss_nd.default: nll_loss,
                 torch.ops.aten.rnn_tanh.input: rnn("Tanh"), torch.ops.aten.rnn_relu.input: rnn("Relu")}
 
 
