@@ -38,7 +38,7 @@ struct GivenPlacement {
   /// all attentions have it alike; whether tokens are sent to experts by their picks, or gathered.
   bool ring = false;
   std::optional<bool> exchangesHeads, dispatches;
-  /// Of expert layers whose tokens are sent (plan::OpPlan::capacity).
+  /// The room for rows of an expert layer whose tokens are sent (plan::OpPlan::capacity).
   std::optional<double> capacity;
   plan::SequenceExchange exchange() const;
 

@@ -37,7 +37,7 @@ public:
     launcher.bindFor(site.stream);
     return site.op->choose(choice);
   }
-  /// Of several rounds the fastest, after one run that loads the code.
+  /// The seconds of the fastest of several rounds, after one run that loads the code.
   double seconds(double best) override {
     const Call call{gpu.firstStream(), site.buffers.data(), nullptr, site.workspace};
     site.op->run(rank, call);

@@ -63,7 +63,7 @@ constexpr int64_t leastPackedRows = 512;
 /// Longer sums than this are sums of parts, and no slower for that.
 constexpr int64_t longestLibrarySum = 1024;
 
-/// What is taken without a measurement. A library that cannot compute the product leaves it to our own.
+/// The method that is taken without a measurement. A product that the library cannot compute is left to our own.
 ProductMethod methodByRule(const ProductProblem &p) {
   if (!crowdsCaches(p))
     return ProductMethod::OneDnn;

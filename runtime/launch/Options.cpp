@@ -36,7 +36,7 @@ template <typename Number> CLI::Validator atLeast(Number least) {
 /// The words that an option may be, in the order in which a message lists them, and what each stands for.
 template <typename Value> using Words = std::vector<std::pair<std::string, Value>>;
 
-/// One of the words, which becomes its value's number, as CLI11 reads flags and enumerators.
+/// A validator takes one of these words and replaces it by its value's number, as CLI11 reads flags and enumerators.
 template <typename Value> CLI::Validator oneOf(const Words<Value> &words) {
   auto replace = [words](std::string &text) {
     std::string list;

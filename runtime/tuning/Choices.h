@@ -29,7 +29,7 @@ struct Choice {
   bool operator==(const Choice &) const = default;
 };
 
-/// By problem: one line with everything on which a choice depends.
+/// The key is the problem: one line with everything on which a choice depends.
 using Choices = std::map<std::string, Choice>;
 
 std::string textOf(const Choices &choices);

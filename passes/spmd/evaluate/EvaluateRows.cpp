@@ -61,62 +61,43 @@ LogicalResult LockStep::packPicks(Operation *op) {
   return success();
 }
 
-Shards LockStep::exchangedPackedRows(Operation *op, const Communication &exchange) const {
-  bool gathers = exchange.info().out == Extent::Whole;
-  Axes axes = toAxes(exchange.axes);
-  int64_t experts = op->getAttrOfType<IntegerAttr>("experts").getInt();
-  int64_t room = op->getAttrOfType<IntegerAttr>("room").getInt();
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  int64_t columns = type.getShape().back(), members = mesh.product(axes);
-  const Shards &x = values.at(op->getOperand(0)), &ids = values.at(op->getOperand(1));
-  Shards result;
-  for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
-    std::vector<int64_t> group = mesh.group(rank, axes);
-    int64_t me = mesh.index(rank, 0, axes), picks = ids[rank].shape.back();
-    int64_t tokens = ids[rank].size() / picks / members;
-    HostTensor y(type.getShape(), type.getElementType());
-    // A dispatch brings the rows that this rank keeps, a combine those that each rank keeps of this rank's tokens.
-    for (int64_t member = 0; member < members; ++member)
-      for (auto [row, place] : llvm::enumerate(keptPicks(ids[rank].ints, gathers ? me : member, experts, room))) {
-        int64_t token = place / picks, owner = token / tokens;
-        if (owner != (gathers ? member : me))
-          continue;
-        int64_t from = gathers ? token - owner * tokens : row, to = gathers ? row : token - owner * tokens;
-        for (int64_t c = 0; c < columns; ++c)
-          y.floats[to * columns + c] += x[group[member]].floats[from * columns + c];
-      }
-    result.push_back(std::move(y));
-  }
-  return result;
-}
-
 Shards LockStep::exchangedRows(Operation *op, const Communication &exchange) const {
-  if (op->hasAttr("room"))
-    return exchangedPackedRows(op, exchange);
-  bool gathers = exchange.info().out == Extent::Whole;
+  const bool gathers = exchange.info().out == Extent::Whole;
   Axes axes = toAxes(exchange.axes);
   int64_t experts = op->getAttrOfType<IntegerAttr>("experts").getInt();
+  auto room = op->getAttrOfType<IntegerAttr>("room");
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   int64_t columns = type.getShape().back(), members = mesh.product(axes);
   const Shards &x = values.at(op->getOperand(0)), &ids = values.at(op->getOperand(1));
   Shards result;
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
     std::vector<int64_t> group = mesh.group(rank, axes);
+    const std::vector<int64_t> &picked = ids[rank].ints;
     int64_t me = mesh.index(rank, 0, axes), picks = ids[rank].shape.back();
     int64_t tokens = ids[rank].size() / picks / members;
-    auto picked = [&](int64_t token, int64_t member) {
-      return llvm::any_of(ArrayRef(ids[rank].ints).slice(token * picks, picks),
-                          [&](int64_t id) { return id / experts == member; });
-    };
     HostTensor y(type.getShape(), type.getElementType());
-    for (int64_t member = 0; member < members; ++member)
-      for (int64_t token = 0; token < tokens; ++token) {
-        int64_t from = gathers ? token : me * tokens + token, to = gathers ? member * tokens + token : token;
-        if (!picked(gathers ? to : from, gathers ? me : member))
-          continue;
-        for (int64_t c = 0; c < columns; ++c)
-          y.floats[to * columns + c] += x[group[member]].floats[from * columns + c];
+    auto add = [&](int64_t member, int64_t from, int64_t to) {
+      for (int64_t c = 0; c < columns; ++c)
+        y.floats[to * columns + c] += x[group[member]].floats[from * columns + c];
+    };
+    // A dispatch brings the rows that this rank keeps, a combine those that each rank keeps of this rank's tokens. Rows
+    // of the member that keeps them are numbered by its kept picks if there is a bound, or else by the tokens of all.
+    for (int64_t member = 0; member < members; ++member) {
+      const int64_t keeper = gathers ? me : member, owner = gathers ? member : me;
+      auto addKept = [&](int64_t kept, int64_t token) {
+        gathers ? add(member, token, kept) : add(member, kept, token);
+      };
+      if (room) {
+        for (auto [row, place] : llvm::enumerate(keptPicks(picked, keeper, experts, room.getInt())))
+          if (place / picks / tokens == owner)
+            addKept(static_cast<int64_t>(row), place / picks - owner * tokens);
+        continue;
       }
+      for (int64_t token = 0; token < tokens; ++token)
+        if (int64_t row = owner * tokens + token; llvm::any_of(ArrayRef(picked).slice(row * picks, picks),
+                                                               [&](int64_t id) { return id / experts == keeper; }))
+          addKept(row, token);
+    }
     result.push_back(std::move(y));
   }
   return result;

@@ -32,7 +32,6 @@ public:
 private:
   /// In EvaluateRows.cpp: tokens to experts and back.
   Shards exchangedRows(mlir::Operation *op, const Communication &exchange) const;
-  Shards exchangedPackedRows(mlir::Operation *op, const Communication &exchange) const;
   /// Fails where rows would be dropped.
   mlir::LogicalResult packPicks(mlir::Operation *op);
 

@@ -30,7 +30,8 @@ public:
   virtual ~OpWays() = default;
   /// One line with everything on which a choice depends, but for the machine.
   virtual std::string problem() const = 0;
-  /// Those that are possible here, first the one that the op takes by itself. They may reserve memory.
+  /// The names of the ways that are possible here, first the one that the op takes by itself. Making the list may
+  /// reserve memory.
   virtual std::vector<std::string> names(Rank &rank) = 0;
   /// Takes a way from now on. False, and nothing changes, if it is not possible here.
   virtual bool take(const std::string &name, Rank &rank) = 0;
