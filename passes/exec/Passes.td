@@ -54,7 +54,8 @@ def ChunkClassifier : Pass<"exec-chunk-classifier"> {
     Logits [rows, classes] are the largest tensor of a language model, and only the cross entropy and its gradient
     read them. The pass cuts the ops from the product that computes the logits to the products that read their
     gradient into chunks of rows. A chunk has at most `chunk-bytes` of logits, unless that takes over 256 chunks.
-    Results that have rows are concatenated, and sums over rows are added.
+    Results that have rows are concatenated, and sums over rows are added. Masks and constants of the logits' size that
+    only these ops read are made chunk by chunk, too.
 
     Guarantees: no value is computed twice. A loss that cannot be cut, because an op has no common dimension of rows,
     stays whole.

@@ -15,6 +15,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/local/BlockOrder.h"
 #include "planner/cost/LogitChunks.h"
@@ -40,6 +41,7 @@ public:
 
 private:
   bool visit(Operation *op);
+  void addSources();
   bool mark(Value value, int64_t dim);
   Value partOf(OpBuilder &builder, Value value, int64_t part, int64_t parts, IRMapping &mapping);
 
@@ -113,7 +115,23 @@ bool Slab::collect(int64_t dim) {
         for (Operation *user : result.getUsers())
           ops.insert(user);
   }
+  addSources();
   return hasGradient;
+}
+
+/// Adds ops that compute cells of as many rows and classes as the logits have, for the slab alone: the mask of the rows
+/// that an evaluation reports is one. Left outside, they would need memory for all rows at a time. Constants are cut in
+/// partOf, because their value has the type of their result.
+void Slab::addSources() {
+  for (size_t i = 0; i < ops.size(); ++i)
+    for (Value operand : ops[i]->getOperands()) {
+      Operation *source = operand.getDefiningOp();
+      if (isa_and_nonnull<graph::CellOpInterface>(source) && !source->hasTrait<OpTrait::ConstantLike>() &&
+          source->getBlock() == product->getBlock() &&
+          tensorTypeOf(operand).getNumElements() >= tensorTypeOf(product.getY()).getNumElements() &&
+          llvm::all_of(source->getUsers(), [&](Operation *user) { return ops.contains(user); }) && visit(source))
+        ops.insert(source);
+    }
 }
 
 Value Slab::partOf(OpBuilder &builder, Value value, int64_t part, int64_t parts, IRMapping &mapping) {
@@ -125,9 +143,15 @@ Value Slab::partOf(OpBuilder &builder, Value value, int64_t part, int64_t parts,
   auto type = tensorTypeOf(value);
   SmallVector<int64_t> shape(type.getShape()), offsets(type.getRank(), 0), strides(type.getRank(), 1);
   shape[it->second] /= parts;
+  auto typeOfPart = RankedTensorType::get(shape, type.getElementType());
+  // A slice of equal cells would need memory for the whole tensor, which has the size of the logits.
+  if (DenseElementsAttr cells; matchPattern(value, m_Constant(&cells)) && cells.isSplat()) {
+    Value constant = graph::ConstantOp::create(builder, value.getLoc(), typeOfPart, cells.resizeSplat(typeOfPart));
+    mapping.map(value, constant);
+    return constant;
+  }
   offsets[it->second] = part * shape[it->second];
-  Value slice = graph::SliceOp::create(builder, value.getLoc(), RankedTensorType::get(shape, type.getElementType()),
-                                       value, offsets, strides);
+  Value slice = graph::SliceOp::create(builder, value.getLoc(), typeOfPart, value, offsets, strides);
   mapping.map(value, slice);
   return slice;
 }
