@@ -96,7 +96,7 @@ static graph::Prediction predictionUnder(const plan::Plan &plan, func::FuncOp st
 }
 
 void dtcc::addEvaluation(func::FuncOp step, const Options &options, const plan::Plan &plan) {
-  if (!options.noEval && targetOf(options).memory == DTCC_MEMORY_HOST)
+  if (!options.noEval)
     graph::addEvaluation(step, predictionUnder(plan, step));
 }
 

@@ -50,7 +50,6 @@ LoweredPlan lowerPlan(mlir::ModuleOp module, const Options &options, const plan:
                       double limit = std::numeric_limits<double>::infinity());
 
 /// Adds the evaluation of the model to a step that is about to be given layouts, unless --no-eval leaves it out.
-/// Programs for GPUs have none yet.
 void addEvaluation(mlir::func::FuncOp step, const Options &options, const plan::Plan &plan);
 
 } // namespace dtcc

@@ -131,7 +131,7 @@ void checkEvaluation(Options &options, const Image &image) {
     return;
   }
   if (image.stages()[0].evaluation == 0)
-    failWith(Status::Usage, "this program has no evaluation: compile it for processors, and without --no-eval");
+    failWith(Status::Usage, "this program has no evaluation: compile it without --no-eval");
   if (eval.only && (!eval.best.path.empty() || !options.save.path.empty()))
     failWith(Status::Usage, "--eval-only trains nothing that ", eval.best.path.empty() ? "--save" : "--save-best",
              " could save");
@@ -228,7 +228,7 @@ void checkGeneration(const CLI::App &app, Options &options, const std::string &p
   const dtcc_stage &stage = image.stages()[0];
   if (uint32_t logits = stage.scalars[DTCC_SCALAR_PREDICTION]; logits == DTCC_NONE || image.views()[logits].rank == 0)
     failWith(Status::Usage, "this program cannot generate: that needs one cross entropy of tokens with an ignored "
-                            "label, and a program for processors without --no-eval and without a split of positions");
+                            "label, and a program compiled without --no-eval and without a split of positions");
 }
 
 } // namespace
