@@ -353,12 +353,12 @@ void BlockFusion::repeatInReaders() {
   llvm::erase_if(groups, [](const std::unique_ptr<Group> &group) { return group->ops.empty(); });
 }
 
-/// Kernels that read a value that `op` reads.
+/// Kernels that read a value that `op` reads. A constant saves no read, because each kernel has it in its code.
 SmallVector<Group *> BlockFusion::siblingsOf(Operation *op) {
   llvm::SetVector<Group *> siblings;
   for (Value operand : op->getOperands()) {
     auto readers = readersOf.find(operand);
-    if (readers == readersOf.end())
+    if (readers == readersOf.end() || matchPattern(operand, m_Constant()))
       continue;
     llvm::erase_if(readers->second, [](Group *group) { return group->ops.size() == kMostOps; });
     siblings.insert(readers->second.begin(), readers->second.end());

@@ -82,6 +82,13 @@
 // CHECK-NOT: exec.fused
 // CHECK: spmd.accumulate
 
+// Two kernels that have a constant alone in common read nothing together: joined they would keep both inputs alive.
+// CHECK-LABEL: spmd.phase @commonConstant
+// CHECK: %[[X:.*]] = graph.contract
+// CHECK: exec.fused(%[[X]])
+// CHECK: %[[Y:.*]] = graph.contract
+// CHECK: exec.fused(%[[Y]])
+
 // What a message waits for is not in one kernel with what stands behind it.
 // CHECK-LABEL: spmd.phase @sent
 // CHECK: exec.fused
@@ -182,6 +189,18 @@ spmd.program @step mesh @mesh {
     %a = graph.tanh %y : tensor<8x8xf32>
     %c = graph.mul %a, %b : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     spmd.accumulate %c into @grads.0[0] : tensor<8x8xf32>
+  }
+  spmd.phase @commonConstant {
+    %w = spmd.view @params.0[0] : tensor<8x8xf32>
+    %zeros = graph.constant dense<0.0> : tensor<8x8xf32> : tensor<8x8xf32>
+    %x = graph.contract "ab,bc->ac" %w, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %a = graph.max %x, %zeros : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %s = graph.reduce #graph<reduce_kind sum> %a [0, 1] : (tensor<8x8xf32>) -> tensor<f32>
+    spmd.accumulate %s into @grads.0[0] : tensor<f32>
+    %y = graph.contract "ab,cb->ac" %w, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %b = graph.max %y, %zeros : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %t = graph.reduce #graph<reduce_kind sum> %b [0, 1] : (tensor<8x8xf32>) -> tensor<f32>
+    spmd.accumulate %t into @grads.0[1] : tensor<f32>
   }
 }
 spmd.program @stage mesh @mesh stage 0 over "pp" actions [sent 0] {
