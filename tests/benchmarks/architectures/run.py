@@ -72,6 +72,16 @@ def draws_numbers(module, architecture, batch):
     return losses[0] != losses[1]
 
 
+def share_of_part(module, architecture, batch, parts):
+    """What a micro-batch's loss counts for in that of the batch: 1 where losses are sums over samples, else as of a mean. In
+    evaluation form samples do not meet, so a module whose loss is a sum gives the sum of its parts."""
+    module = copy.deepcopy(module).eval()
+    rows = [{n: v.tensor_split(parts)[part] for n, v in batch.items()} for part in range(parts)]
+    with torch.no_grad():
+        whole, total = loss_of(module, architecture, batch).item(), sum(loss_of(module, architecture, part).item() for part in rows)
+    return 1 if abs(total - whole) < 1e-6 * abs(whole) else 1 / parts
+
+
 def reference_run(module, architecture, data, dtype, microbatches=1, optimizer="adamw"):
     """PyTorch's losses and gradient norms. transformers computes norms and losses in f32, whatever the model: 1e-7 of a loss."""
     module = copy.deepcopy(module).to(dtype)
@@ -81,10 +91,10 @@ def reference_run(module, architecture, data, dtype, microbatches=1, optimizer="
     for step in range(STEPS):
         batch = {n: v.to(dtype) if v.is_floating_point() else v for n, v in step_of(data, step).items()}
         optimizer.zero_grad()
-        loss = 0.0
+        loss, counts_for = 0.0, share_of_part(module, architecture, batch, microbatches) if microbatches > 1 else 1
         for part in range(microbatches):
             rows = {n: v.tensor_split(microbatches)[part] for n, v in batch.items()}
-            share = loss_of(module, architecture, rows) / microbatches
+            share = loss_of(module, architecture, rows) * counts_for
             share.backward()
             loss += share.item()
         norms.append(torch.sqrt(sum(p.grad.double().square().sum() for p in trained if p.grad is not None)).item())
