@@ -151,29 +151,37 @@ LogicalResult Scan::checkNodes() {
   return error;
 }
 
-/// Exporters fold batch norm into convolutions, even of a module in training mode. What is left trains, but as another
-/// model. PyTorch's notes what a node was made of; else the name of the new bias tells.
+/// Whether a node is what PyTorch's exporter made of a batch norm and the operator before it. It notes the rewriting
+/// rule and, of the call that the node was made of, "%batch_norm : .. call_function(operands)".
+static bool isNotedAsNorm(const NodeProto &node) {
+  return llvm::any_of(node.metadata_props(), [](const auto &entry) {
+    StringRef key = entry.key(), value = entry.value();
+    return (key.ends_with("rule_name") && value.contains("FuseBatchNorm")) ||
+           (key.ends_with("fx_node") && value.take_until([](char c) { return c == '('; }).contains("batch_norm"));
+  });
+}
+
+/// Exporters fold batch norm into the operator before it, even of a module in training mode. What is left trains, but
+/// as another model. Where nothing is noted, the name of the new bias of a convolution tells.
 LogicalResult Scan::findFoldedNorms() {
   if (!source.forcesTraining())
     return success();
   std::vector<std::string> folded;
   for (const NodeProto &node : model.proto().graph().node()) {
-    if (node.op_type() != "Conv" || node.input_size() < 3)
+    if (!llvm::is_contained({"Conv", "ConvTranspose", "Gemm"}, StringRef(node.op_type())) || node.input_size() < 3)
       continue;
-    bool noted = llvm::any_of(node.metadata_props(), [](const auto &entry) {
-      return StringRef(entry.value()).contains_insensitive("batchnorm") ||
-             StringRef(entry.value()).contains("batch_norm");
-    });
     // PyTorch's older exporter numbers the weights and biases that it folds: "onnx::Conv_17".
-    bool numbered =
+    const bool numbered =
         StringRef(node.input(1)).starts_with("onnx::Conv_") && StringRef(node.input(2)).starts_with("onnx::Conv_");
-    if (noted || numbered || node.input(2) == node.input(1) + "_bias")
+    const bool named = node.op_type() == "Conv" && node.input(2) == node.input(1) + "_bias";
+    if (isNotedAsNorm(node) || numbered || named)
       folded.push_back(node.input(1));
   }
   if (folded.empty())
     return success();
-  return emitError(model.loc()) << "batch norm was folded into " << folded.size() << " convolutions on export ('"
-                                << folded.front() << "'" << (folded.size() > 1 ? ", ..." : "")
+  return emitError(model.loc()) << "batch norm was folded into " << folded.size()
+                                << (folded.size() == 1 ? " weight" : " weights") << " on export ('" << folded.front()
+                                << "'" << (folded.size() > 1 ? ", ..." : "")
                                 << "): this would train another model; export with tools/export, or with "
                                    "optimize=False, or train the folded one with --train-mode=as-is";
 }

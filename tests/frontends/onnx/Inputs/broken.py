@@ -64,8 +64,21 @@ def refused(name, proto, expected, *options):
     check(name, write(name, proto), expected, *options)
 
 
+def taken(name, proto):
+    """What must not be refused, beside what is."""
+    done = run(write(name, proto))
+    if done.returncode != 0:
+        failures.append(f"{name}: status {done.returncode}, wanted 0, got: {done.stderr.strip()[:400]}")
+
+
 def node(op, ins, outs, **attributes):
     return helper.make_node(op, ins, outs, name=attributes.pop("name", op.lower()), **attributes)
+
+
+def noted(made, key, text):
+    """The node with a note of PyTorch's exporter."""
+    made.metadata_props.add(key=key, value=text)
+    return made
 
 
 def external(dims, location, offset=None, length=None):
@@ -183,7 +196,17 @@ for name in ("MaxPool", "AveragePool"):
     refused("wide_windows", model([node(name, ["x"], ["y"], kernel_shape=wide, pads=wide + wide)], inputs=image), "error: ")
 refused("spread", model([node("ConvTranspose", ["x", "v"], ["y"], strides=wide)], inputs=[image[0], value("v", [4, 64, 3, 3])]), "a result is too large")
 refused("numbered", model([node("Conv", ["x", "onnx::Conv_17", "onnx::Conv_18"], ["y"])],
-                          inputs=[image[0], value("onnx::Conv_17", [8, 4, 3, 3]), value("onnx::Conv_18", [8])]), "batch norm was folded into 1 convolutions")
+                          inputs=[image[0], value("onnx::Conv_17", [8, 4, 3, 3]), value("onnx::Conv_18", [8])]), "batch norm was folded into 1 weight on")
+weighted = {"Conv": ([1, 4, 8, 8], [8, 4, 3, 3]), "ConvTranspose": ([1, 4, 8, 8], [4, 8, 3, 3]), "Gemm": ([2, 4], [4, 8])}
+for name, (of_input, of_weight) in weighted.items():
+    operands = [value("x", of_input), value("v", of_weight), value("b", [8])]
+    for key, text in (("pkg.onnxscript.rewriter.rule_name", f"FuseBatchNormInto{name}"),
+                      ("pkg.torch.onnx.fx_node", "%batch_norm : [num_users=1] = call_function[target=torch.ops.aten.batch_norm](args = (%x,))")):
+        refused("noted", model([noted(node(name, ["x", "v", "b"], ["y"]), key, text)], inputs=operands), "batch norm was folded into 1 weight")
+    # An operator that reads a batch norm, in a class that is named after it, is none.
+    for key, text in (("pkg.torch.onnx.class_hierarchy", "['BatchNormBlock', 'torch.nn.modules.linear.Linear']"),
+                      ("pkg.torch.onnx.fx_node", "%linear : [num_users=1] = call_function[target=torch.ops.aten.linear](args = (%batch_norm, %v))")):
+        taken("reader", model([noted(node(name, ["x", "v", "b"], ["y"]), key, text)], inputs=operands))
 refused("auto_pad", model([node("Conv", ["x", "w"], ["y"], auto_pad="HALF")], inputs=image), "auto_pad must be NOTSET")
 refused("statistics", model([node("BatchNormalization", ["x", "s", "s", "s", "v"], ["y"])],
                             inputs=[image[0], value("s", [4]), value("v", [3])]), "operand 4 must hold 4 values")
