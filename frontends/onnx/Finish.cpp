@@ -9,6 +9,7 @@
 
 #include "frontends/onnx/Finish.h"
 #include "dialects/graph/Shapes.h"
+#include "frontends/onnx/states/Initializers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -179,7 +180,8 @@ static void classifyStates(func::FuncOp function, const SourceFile &source, Stat
   llvm::erase_if(states.all(), [&](State &state) {
     Operation *read = state.read->value.getDefiningOp();
     const ManifestEntry *entry = manifest.find(state.name);
-    bool parameter = manifest.exists() ? entry != nullptr : reached.contains(read);
+    bool parameter =
+        manifest.exists() ? entry != nullptr : reached.contains(read) && !source.signature.isConstant(state.name);
     bool trainable = parameter && (!entry || entry->trainable);
     if (form)
       trainable = parameter && form->trained.contains(state.name);
@@ -225,6 +227,28 @@ static void classifyStates(func::FuncOp function, const SourceFile &source, Stat
           embedding.setPaddingIdx(entry->paddingIndex);
     return false;
   });
+}
+
+/// Notes what the exporter computed of tensors of the module, which trains, or stays, in their place.
+static void noteComputedParameters(const SourceFile &source, States &states) {
+  std::vector<std::string> computed, missing;
+  for (const ::onnx::TensorProto &tensor : source.model.proto().graph().initializer())
+    if (llvm::is_contained(source.signature.computed(), tensor.name())) {
+      State *state = states.find(tensor.name());
+      if (tensor.dims_size() == 0 ? !source.signature.missing().empty() : state && state->op.getTrainable())
+        computed.push_back(tensor.name());
+    }
+  for (const std::string &name : source.signature.missing())
+    if (!states.find(name))
+      missing.push_back(name);
+  if (computed.empty())
+    return;
+  InFlightDiagnostic note = emitRemark(source.model.loc());
+  note << "the exporter computed " << firstOf(computed) << " of tensors of the module";
+  if (!missing.empty())
+    note << ", perhaps of parameters that the file lacks (" << firstOf(missing) << ")";
+  note << ": unless it only moved the numbers of a parameter, another model than the module trains; export with "
+          "tools/export, or with optimize=False";
 }
 
 /// The argument that an index tensor comes from, through movement.
@@ -362,6 +386,7 @@ LogicalResult dtcc::onnx::finishFunction(const BuiltFunction &built) {
   if (failed(checkReadsCells(function)))
     return failure();
   classifyStates(function, source, states);
+  noteComputedParameters(source, states);
   if (source.form)
     applyForm(*source.form, function->getParentOfType<ModuleOp>(), states);
   else if (source.options.verbose)

@@ -30,8 +30,7 @@ Tensor Initializers::makeState(const StoredTensor &stored, StringRef name) {
 
 void Initializers::note(const Twine &text) { emitRemark(emitter.getLoc(), text); }
 
-/// "'a', 'b', 'c', 'd', .."
-static std::string firstOf(ArrayRef<std::string> names) {
+std::string dtcc::onnx::firstOf(ArrayRef<std::string> names) {
   constexpr size_t kNamed = 4;
   return "'" + llvm::join(names.take_front(kNamed), "', '") + "'" + (names.size() > kNamed ? ", .." : "");
 }
@@ -176,7 +175,7 @@ Tensor Initializers::read(const TensorProto &tensor, StringRef name) {
   bool floats = isa<FloatType>(stored->type.getElementType());
   if (source.manifest.isUpdated(name) && stored->hasData && !isa<FloatType>(stored->type.getElementType()))
     return makeCounter(*stored, name);
-  bool named = source.manifest.find(name) || source.manifest.isUpdated(name) ||
+  bool named = source.manifest.find(name) || source.manifest.isUpdated(name) || source.signature.isParameter(name) ||
                llvm::is_contained(source.options.trainable, name) ||
                (source.form && source.form->trained.contains(name));
   if (floats && !(name.ends_with("inv_freq") && !stored->hasData) && (stored->type.getRank() > 0 || named)) {

@@ -20,6 +20,9 @@
 
 namespace dtcc::onnx {
 
+/// "'a', 'b', 'c', 'd', ..": the names of a note, the first four of them.
+std::string firstOf(llvm::ArrayRef<std::string> names);
+
 class Initializers {
 public:
   Initializers(SourceFile &source, Emitter &emitter, States &states)

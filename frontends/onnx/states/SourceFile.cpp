@@ -27,6 +27,8 @@ static std::string functionKey(StringRef domain, StringRef name, StringRef overl
 LogicalResult SourceFile::load() {
   if (failed(model.load()) || failed(manifest.read(model)) || failed(takeForm()))
     return failure();
+  if (!manifest.exists() && !form)
+    signature.read(model);
   widenParameters();
   for (const FunctionProto &function : model.proto().functions())
     functions.try_emplace(functionKey(function.domain(), function.name(), function.overload()), &function);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The model, with the three things that say how it trains: the manifest of dtcc's own
-// export, the form of a file that is a training graph, and the options of the user.
+// The model, with the four things that say how it trains: the manifest of dtcc's own
+// export or PyTorch's notes, the form of a file that is a training graph, and the options of the user.
 // Everything is read before the first op is made; the import only asks.
 //
 //===----------------------------------------------------------------------===//
@@ -14,6 +14,7 @@
 #ifndef DTCC_FRONTENDS_ONNX_STATES_SOURCEFILE_H
 #define DTCC_FRONTENDS_ONNX_STATES_SOURCEFILE_H
 
+#include "frontends/onnx/file/ExportSignature.h"
 #include "frontends/onnx/file/ImportOptions.h"
 #include "frontends/onnx/file/Manifest.h"
 #include "frontends/onnx/file/Model.h"
@@ -37,6 +38,8 @@ struct SourceFile {
   ImportOptions options;
   Model model;
   Manifest manifest;
+  /// PyTorch's own notes, for files without a manifest.
+  ExportSignature signature;
   /// Loss, optimizer and parameters of a file that is a training graph.
   std::optional<TrainingForm> form;
   /// The element type of most parameters of the file, if that is not f32.

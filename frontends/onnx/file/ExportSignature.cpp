@@ -1,0 +1,85 @@
+//===- ExportSignature.cpp - What PyTorch notes of a module's tensors
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/file/ExportSignature.h"
+#include "frontends/onnx/file/Model.h"
+#include "onnx/onnx-ml.pb.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace dtcc::onnx;
+using ::onnx::NodeProto;
+using ::onnx::TensorProto;
+
+/// The operands, by their names in the exporter's trace, of the call that a node was made of. The exporter notes it as
+/// "%linear : .. [target=torch.ops.aten.linear.default](args = (%x, %p_head_weight), kwargs = {})". None of calls that
+/// multiply an operand by a number, and none of other nodes.
+static SmallVector<StringRef> tracedOperands(const NodeProto &node) {
+  SmallVector<StringRef> names;
+  for (const auto &entry : node.metadata_props()) {
+    if (!StringRef(entry.key()).ends_with("fx_node"))
+      continue;
+    auto [operands, further] = StringRef(entry.value()).split("(args = (").second.split("kwargs = {");
+    if (further.contains("alpha") || further.contains("beta"))
+      continue;
+    SmallVector<StringRef> parts;
+    operands.split(parts, '%');
+    for (StringRef part : ArrayRef(parts).drop_front())
+      names.push_back(part.take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; }));
+  }
+  return names;
+}
+
+void ExportSignature::read(const Model &model) {
+  const auto &graph = model.proto().graph();
+  llvm::MapVector<StringRef, StringRef> traced; // names in the trace to those of the module
+  for (const auto &property : graph.metadata_props()) {
+    if (!StringRef(property.key()).ends_with("ExportedProgram.graph_signature"))
+      continue;
+    for (StringRef line : llvm::split(StringRef(property.value()), '\n')) {
+      auto [inTrace, tensor] = line.split(": ");
+      auto [kind, rest] = tensor.split(" target='");
+      StringRef name = rest.split('\'').first;
+      if (kind == "PARAMETER" && parameters.insert(name).second)
+        traced[inTrace] = name;
+      else if (kind == "BUFFER" || kind == "CONSTANT_TENSOR")
+        constants.insert(name);
+    }
+  }
+  if (!exists())
+    return;
+  llvm::StringSet<> kept, unnamed; // all initializers; floats that are no tensor of the module
+  for (const TensorProto &tensor : graph.initializer()) {
+    StringRef name = tensor.name();
+    kept.insert(name);
+    // The exporter's own numbers, such as the exponent of a square, are scalars named "val_7".
+    const bool isNumber = tensor.dims_size() == 0 && name.starts_with("val_");
+    if (isa_and_nonnull<FloatType>(model.elementType(tensor.data_type())) && !isNumber && !isParameter(name) &&
+        !constants.contains(name))
+      unnamed.insert(name);
+  }
+  // A call may want a parameter in another order, as a linear layer its weight transposed: it then stands beside the
+  // call's node under a name of its own, "val_154".
+  llvm::StringSet<> moved;
+  for (const NodeProto &node : graph.node())
+    for (const std::string &operand : node.input())
+      if (StringRef(operand).starts_with("val_") && unnamed.contains(operand))
+        for (StringRef inTrace : tracedOperands(node))
+          if (StringRef name = traced.lookup(inTrace); !name.empty()) {
+            parameters.insert(operand);
+            moved.insert(name);
+          }
+  for (auto [inTrace, name] : traced)
+    if (!kept.contains(name) && !moved.contains(name))
+      missingParameters.push_back(name.str());
+  for (const TensorProto &tensor : graph.initializer())
+    if (unnamed.contains(tensor.name()) && !isParameter(tensor.name()))
+      computedOnExport.push_back(tensor.name());
+}
