@@ -4,6 +4,7 @@
 
 Named cases must be refused with their message; cut and flipped ones must end cleanly, whatever the verdict.
 """
+import math
 import os
 import random
 import shlex
@@ -206,7 +207,9 @@ for name, (of_input, of_weight) in weighted.items():
     # An operator that reads a batch norm, in a class that is named after it, is none.
     for key, text in (("pkg.torch.onnx.class_hierarchy", "['BatchNormBlock', 'torch.nn.modules.linear.Linear']"),
                       ("pkg.torch.onnx.fx_node", "%linear : [num_users=1] = call_function[target=torch.ops.aten.linear](args = (%batch_norm, %v))")):
-        taken("reader", model([noted(node(name, ["x", "v", "b"], ["y"]), key, text)], inputs=operands))
+        taken("reader", model([noted(node(name, ["x", "v", "b"], ["y"]), key, text), node("ReduceMean", ["y"], ["l"], keepdims=0)],
+                              [helper.make_tensor("v", TensorProto.FLOAT, of_weight, [0.5] * math.prod(of_weight))],
+                              inputs=[operands[0], operands[2]], outputs=[value("l", [])]))
 refused("auto_pad", model([node("Conv", ["x", "w"], ["y"], auto_pad="HALF")], inputs=image), "auto_pad must be NOTSET")
 refused("statistics", model([node("BatchNormalization", ["x", "s", "s", "s", "v"], ["y"])],
                             inputs=[image[0], value("s", [4]), value("v", [3])]), "operand 4 must hold 4 values")
