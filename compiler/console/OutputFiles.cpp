@@ -64,7 +64,7 @@ static int lockFolder(const std::string &path) {
 OutputFiles::OutputFiles(StringRef target, StringRef tool) : path(target), tool(tool) {
   if (path == "-")
     return;
-  // Other programs get paths of the folder, and take what begins with a dash for an option.
+  // The linker takes a path that begins with a dash for an option.
   if (path[0] == '-')
     path = "./" + path;
 }

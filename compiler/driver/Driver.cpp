@@ -299,7 +299,7 @@ LogicalResult Driver::recompute() {
   return options.emit == "onnx" ? success() : graph::recompute(module.lookupSymbol<func::FuncOp>("step"), made->plan);
 }
 
-/// Who asks for the sharded step sees no more than that.
+/// Adds the forward pass of evaluations. The text of `--emit=onnx` and `--emit=spmd` shows the training step alone.
 LogicalResult Driver::addEvaluation() {
   if (options.emit == "onnx" || options.emit == "spmd")
     return success();

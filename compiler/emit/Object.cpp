@@ -124,7 +124,7 @@ void dtcc::addWorld(llvm::Module &module, const Image &image, int64_t ranks) {
                                               llvm::ConstantInt::get(i64, ranks)}),
                "dtcc_world", 8);
   world->setSection(kWorlds);
-  // Only the linker's symbols lead to it.
+  // The runtime finds the section by the linker's symbols alone, so without this the optimizer would drop it.
   llvm::appendToCompilerUsed(module, {world});
 
   auto bound = [&](const char *side) {

@@ -56,7 +56,7 @@ LogicalResult dtcc::runPasses(ModuleOp module, const Options &options, llvm::fun
   manager.enableVerifier(verifies);
   if (options.timePasses)
     manager.enableTiming();
-  // Both do nothing unless MLIR was given options.
+  // These two calls do nothing unless MLIR was given options.
   (void)applyPassManagerCLOptions(manager);
   applyDefaultTimingPassManagerCLOptions(manager);
   build(manager);

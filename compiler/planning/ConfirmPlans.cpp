@@ -191,7 +191,7 @@ std::optional<Confirmation::Tried> Confirmation::next() {
     return unlowered(std::move(candidate));
   plan::Plan plan = result.pricer->write(candidate.plan.shape, candidate.plan.stages);
   if (!plan.whyNoProgram().empty()) {
-    // It is as low as those of others were.
+    // The plan cannot be lowered, so its memory is its estimate, lowered as those of confirmed plans were.
     double usable = result.pricer->facts().usableBytes(candidate.plan.shape);
     if (usable <= 0 || result.anyMemory || low * withoutCommunicators(candidate.report.memory) <= usable)
       return unlowered(std::move(candidate));

@@ -206,7 +206,7 @@ FailureOr<std::vector<plan::Parallelism>> Search::shapes() {
     hold(space.*axis.allowed, mesh.*axis.size, whole);
   if (!pipeline.actions.ranks.empty())
     space.pp = {int64_t(pipeline.actions.ranks.size())};
-  // It shares positions out over tp.
+  // Sequence parallelism splits positions over tp, so tp=1 is no candidate.
   if (held.sequenceParallel.value_or(false))
     llvm::erase(space.tp, 1);
   if (!held.schedule.empty() && space.pp.size() > 1)

@@ -27,7 +27,7 @@ struct Split {
 /// plan that is completed to another split is refused where it is applied.
 static FailureOr<Split> splitOf(const Options &options) {
   Split split;
-  // Neither a mesh nor a cluster nor a plan: one rank.
+  // Without a mesh, a cluster and a plan, the program has one rank.
   split.known = options.mesh.empty() && options.plan.empty() && options.cluster == "cpu";
   if (!options.plan.empty()) {
     if (llvm::Expected<plan::Plan> plan = plan::readPlan(options.plan)) {

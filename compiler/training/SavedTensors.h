@@ -29,7 +29,7 @@ struct UnusedTensor {
 llvm::SmallVector<UnusedTensor> unusedTensors(mlir::ModuleOp module);
 void setUnusedTensors(mlir::ModuleOp module, llvm::ArrayRef<UnusedTensor> tensors);
 
-/// Other names of a state.
+/// The further names of a state whose tensor several modules share.
 llvm::SmallVector<llvm::StringRef> aliasesOf(graph::StateOp state);
 
 /// safetensors' name of an element type that the image's format has.

@@ -22,7 +22,7 @@ struct GroupedSpec {
   std::string rows;
   /// The letter whose index is the row's id.
   char group = '\0';
-  /// It stands in the result: rows add up by their group.
+  /// Whether the group's letter stands in the result, so that rows are summed within their group.
   bool byGroup = false;
 
   /// `spec` and `rows` are those of a verified op, or to be verified.

@@ -35,7 +35,7 @@ struct Communication {
   int64_t bytesIn = 0, bytesOut = 0;
   /// Experts that a row picks, of exchanges of rows (Traffic::ToPicked).
   int64_t picks = 0;
-  /// It takes place in one micro-batch of a phase that repeats, not in each.
+  /// Whether it takes place in one micro-batch of a phase that repeats, not in each.
   bool once = false;
 
   bool sends = false;

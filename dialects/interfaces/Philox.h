@@ -38,12 +38,12 @@ inline uint32_t philoxWord(uint64_t seed, int64_t id, uint64_t element, uint64_t
                 {uint32_t(seed), uint32_t(id)})[0];
 }
 
-/// Its number in [0, 1): the upper 24 bits.
+/// A uniform number in [0, 1): the upper 24 bits of the word.
 inline double philoxUniform(uint64_t seed, int64_t id, uint64_t element, uint64_t step) {
   return (philoxWord(seed, id, element, step) >> 8) * 0x1p-24;
 }
 
-/// Its number in (0, 1): the upper 23 bits and a half. Symmetric about 1/2, and exact in f32.
+/// A uniform number in (0, 1): the upper 23 bits of the word and a half. It is symmetric about 1/2, and exact in f32.
 inline double philoxBetween(uint64_t seed, int64_t id, uint64_t element, uint64_t step) {
   return ((philoxWord(seed, id, element, step) >> 9) + 0.5) * 0x1p-23;
 }

@@ -30,7 +30,7 @@ bool contains(const Axes &axes, const std::string &axis);
 struct MeshAxis {
   std::string name;
   int64_t size = 1;
-  /// Its coordinate is the micro-batch, not a part of the rank's number.
+  /// Whether the axis is time: its coordinate is the micro-batch, not a part of the rank's number.
   bool time = false;
   bool operator==(const MeshAxis &) const = default;
 };

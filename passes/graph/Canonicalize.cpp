@@ -91,7 +91,7 @@ struct FoldBroadcastTranspose : OpRewritePattern<TransposeOp> {
     auto broadcast = op.getX().getDefiningOp<BroadcastOp>();
     if (!broadcast)
       return failure();
-    // Which dimension of the small operand stands at each place of the result.
+    // `dims` holds the dimension of the small operand that stands at each place of the result.
     SmallVector<int64_t> dims, order;
     for (auto [to, from] : llvm::enumerate(op.getPermutation())) {
       auto found = llvm::find(broadcast.getDims(), from);

@@ -66,7 +66,7 @@ void DimensionClasses::undo(size_t mark) {
 
 bool DimensionClasses::unify(llvm::ArrayRef<Id> a, llvm::ArrayRef<Id> b) {
   size_t start = mark();
-  // Both walked from the outermost class; the back of a list is the next class.
+  // Both lists are walked from the outermost class, which stands at the back.
   llvm::SmallVector<Id> left(llvm::reverse(a)), right(llvm::reverse(b));
   auto expand = [&](llvm::SmallVector<Id> &list) {
     Id top = find(list.pop_back_val());

@@ -112,7 +112,7 @@ LogicalResult DocumentMasker::checkPositions(Operation &op, const FactorMap &map
   FactorKind kind = factor == kNoFactor ? FactorKind::Replicate : map.factors[factor].kind;
   if (kind == FactorKind::Parallel || kind == FactorKind::Index)
     return success();
-  // Behind the last attention logits are shifted against their labels, and losses are summed.
+  // After the last attention the model may shift logits against their labels and sum losses.
   if (!beforeAttention.contains(&op) && isa<SliceOp, PadOp, ShiftOp, ReshapeOp, ReduceOp, CrossEntropyOp>(op))
     return success();
   return op.emitError("--mask-documents keeps attention within documents, and this operation mixes positions in "

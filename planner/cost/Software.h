@@ -54,7 +54,7 @@ struct Software {
   double logitMemory = 12, reserveBytes = 0;
   /// Memory that allocators lose to fragmentation, as a share of all other memory.
   double fragments = 0;
-  /// It pads vocabularies to what products like, as Megatron does.
+  /// Whether it pads vocabularies to sizes at which products are fast, as Megatron does.
   bool paddedVocabulary = true;
   /// Collectives by which a layer is gathered under ZeRO-3: one a parameter, or one of all.
   int gatherPieces = 1;
@@ -62,7 +62,7 @@ struct Software {
   bool dispatchesOnceANode = false;
   /// Full recomputation ends with the last value that the backward pass reads.
   bool stopsEarly = false;
-  /// It casts between types by itself (PyTorch's autocast).
+  /// Whether it casts between types by itself (PyTorch's autocast).
   bool autocast = false;
   /// A parameter that is gathered.
   double gatherBytes = 2;

@@ -245,7 +245,7 @@ StepSeconds Pricer::run() {
   step.compute += endOfStep(parameters, step, backward);
   step.host += calibration.host * (hostSecondsOfStep(problem.software, constants) +
                                    m * hostSecondsOfMicrobatch(problem.software, constants));
-  // Others wait for the slowest rank.
+  // All ranks wait for the slowest one.
   double slower = straggling(plan, constants);
   for (double StepSeconds::*part : {&StepSeconds::compute, &StepSeconds::recompute, &StepSeconds::tensor,
                                     &StepSeconds::data, &StepSeconds::stages, &StepSeconds::bubble, &StepSeconds::host})

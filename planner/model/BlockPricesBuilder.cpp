@@ -79,7 +79,7 @@ private:
   WaitingValues waiting;
 };
 
-/// Those that split neither examples nor positions nor experts.
+/// The axes among `axes` that split neither samples nor positions nor experts.
 Axes BlockPrices::Builder::modelAxes(const Axes &axes) const {
   Axes result;
   for (const std::string &axis : plan.withoutUnitAxes(axes))

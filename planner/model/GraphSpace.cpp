@@ -38,7 +38,7 @@ plan::ShapeSpace GraphPricer::space() const {
   bool attends = false;
   for (Operation *op : facts().input.blocks.uniqueOps()) {
     attends |= isa<graph::AttentionOp>(op);
-    // Another number of micro-batches has other statistics, and is another model.
+    // Batch norm takes its statistics from a micro-batch, so another number of micro-batches is another model.
     if (isa<graph::BatchNormOp>(op))
       space.microbatches = 1;
     if (auto layer = dyn_cast<graph::ExpertsOp>(op))

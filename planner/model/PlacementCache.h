@@ -35,11 +35,12 @@ struct PlacedStep {
   std::unique_ptr<ReshardPrices> reshards, exchanges;
 };
 
-/// Its blocks, for so many samples.
+/// The priced blocks of a placed step, for a number of samples.
 struct PricedStep {
   /// False if attentions cannot exchange positions so.
   bool possible = true;
-  /// Another exchange of the same split that does the same, and that was asked for before: it has the prices.
+  /// An exchange of positions that moves the same bytes and was priced before, if there is one. Its prices hold here
+  /// too.
   std::optional<SequenceExchange> sameAs;
   /// Exchanges between positions.
   SequenceOutcome sequence;

@@ -53,7 +53,7 @@ struct BlockCost {
   /// Trained elements of a rank, those of experts apart, and bytes of other states. A state counts in the block that
   /// reads it first; `sharedParameters` counts states that earlier blocks read.
   double parameters = 0, expertParameters = 0, sharedParameters = 0, frozenBytes = 0;
-  /// Those of `parameters` that later blocks read too.
+  /// Elements among `parameters` that later blocks read too.
   double tiedParameters = 0;
   /// Bytes of copies of these elements in the compute type, if that is narrower.
   double copyBytes = 0, expertCopyBytes = 0, sharedCopyBytes = 0;

@@ -20,7 +20,7 @@ namespace dtcc::spmd {
 
 struct DeliveryForm {
   Layout layout;
-  /// It is the layout of a state, in which the update wants a gradient.
+  /// Whether it is the layout of a state, in which the update wants a gradient.
   bool ofUpdate = false;
   bool operator==(const DeliveryForm &) const = default;
 };

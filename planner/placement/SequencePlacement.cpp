@@ -123,7 +123,8 @@ double SequencePlacer::secondsOf(Operation *op, int64_t origin, int64_t factor, 
     for (auto [dim, walked] : llvm::enumerate(dims)) {
       if (walked != kNoFactor)
         away.dims[dim] = home[walked];
-      // Both layouts must divide it, and samples that both split alike are not more for that.
+      // The padded size must be a multiple of both layouts' parts: the least common multiple, so that a dimension which
+      // both split alike is not padded twice.
       int64_t parts = std::lcm(plan.mesh.product(at.dims[dim]), plan.mesh.product(away.dims[dim]));
       shape.push_back(llvm::divideCeil(cast<ShapedType>(value.getType()).getDimSize(dim), parts) * parts);
     }

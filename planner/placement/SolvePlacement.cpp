@@ -493,7 +493,7 @@ PlacementProblem PlacementSolver::describe() const {
 FailureOr<bool> PlacementSolver::run(bool firsts) {
   plan.ops.clear();
   plan.states.clear();
-  // There is nothing to choose, unless pins want what cannot be.
+  // On one rank there is nothing to choose, unless pins ask for a split that one rank cannot have.
   if (axes.empty() && input.pins.empty())
     return true;
   if (failed(prepare()))

@@ -30,7 +30,7 @@ using spmd::Mesh;
 struct OpPlan {
   /// The number of the forward op (dialects/graph/Origin.h).
   int64_t origin = 0;
-  /// Its name, "graph.contract": a plan for another graph is noticed.
+  /// The op's name, "graph.contract", by which a plan for another graph is noticed.
   std::string op;
   /// Axes by the index of the factor in the op's factor map, outermost first.
   std::map<int64_t, Axes> factors;

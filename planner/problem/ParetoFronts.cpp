@@ -130,7 +130,7 @@ bool ParetoFronts::fitsFastest(uint32_t run, Place place, double bytes) {
 double ParetoFronts::mostBytes(uint32_t run, Place place) const {
   double memory = problem.classes[classOf(place)].memoryBytes;
   double free = memory - runs[run].stateBytes - levels[place % levels.size()];
-  // Other sums of the same may differ in their last bits.
+  // The tolerance is there because sums of the same numbers in another order differ in their last bits.
   return (std::max(0.0, free) + 1e-9 * memory) / leastInFlight;
 }
 

@@ -121,7 +121,7 @@ void Explainer::compareKinds() {
     // Nothing is left out for all together: that has been searched.
     bool all = kind.tensor && kind.context && kind.pipeline;
     std::optional<PlanReport> plan = all ? std::optional(best) : advisor.best(restriction);
-    // Its best plan may use nothing of what it adds, and stand above.
+    // The best plan of this kind may use nothing that the kind adds. Then the table lists it already.
     auto listed = [&](const Explanation::Kind &before) { return before.plan && before.plan->shape == plan->shape; };
     if (!plan || std::any_of(result.kinds.begin(), result.kinds.end(), listed))
       continue;

@@ -68,7 +68,7 @@ std::vector<StepPiece> findPieces(func::FuncOp step) {
         crossing[place] += bytesOf(result);
       lives.push_back({result, {i + 1, last}});
     }
-  // Only before an op on activations, where no less crosses beside it.
+  // A cut stands before an op on activations, where no neighbouring cut would send fewer bytes.
   SmallVector<size_t> places;
   for (auto [i, op] : llvm::enumerate(forward))
     if (llvm::any_of(op->getOperands(), [&](Value value) { return inputs.contains(value) && states.contains(value); }))

@@ -33,7 +33,7 @@ public:
                       const GivenPlacement *given = nullptr);
 
   struct Block {
-    /// Its first forward op; the next block's ends it.
+    /// The block's first forward op. The block ends before the first op of the next.
     int64_t origin = 0;
     uint32_t type = 0;
     /// Values that are made before it and read in it or behind it, by the forward pass.

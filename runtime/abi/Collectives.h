@@ -39,7 +39,7 @@ enum class Extent {
   Whole,
 };
 
-/// Who sends to whom.
+/// The pairs of members between which bytes move.
 enum class Traffic {
   /// Nothing is sent that takes time.
   None,

@@ -33,7 +33,7 @@ public:
   virtual ~Whereabouts() = default;
   /// "step 5, phase 'forward', command 12 (all_reduce of wte)"
   virtual std::string text() const = 0;
-  /// Such a text for any rank of the run that is at `command` of `step`.
+  /// The text that text() gives, for any rank of the run that is at `command` of `step`.
   virtual std::string textAt(int64_t step, uint32_t command) const = 0;
 };
 

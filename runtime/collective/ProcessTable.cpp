@@ -18,7 +18,7 @@
 namespace dtcc::rt {
 namespace {
 
-/// Behind all that others keep in the file.
+/// The offset of the table in the shared file, far behind all that other classes keep there.
 constexpr uint64_t rollBegin = uint64_t(1) << 58;
 
 /// A process that waits notes it every 50 ms. One that has not for so long is stopped.

@@ -16,8 +16,8 @@
 namespace dtcc::rt {
 namespace {
 
-/// Both directions by one pair of lists: tokens that I own, by member that they picked, and tokens of each member
-/// that picked me, by their place among all.
+/// The routes of rows in both directions, in two lists: the tokens that I own, by the member that they picked, and the
+/// tokens of each member that picked me, by their place among all.
 class Routes {
 public:
   Routes(Communicator &group, const RowExchange &exchange, int64_t *room)

@@ -23,7 +23,7 @@ inline void pause() {
 #endif
 }
 
-// Not FUTEX_PRIVATE: the word may be shared between processes.
+// FUTEX_PRIVATE is not used, because processes may share the word.
 long futex(std::atomic<uint32_t> &word, int operation, uint32_t value, const timespec *timeout) {
   return syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), operation, value, timeout, nullptr, 0);
 }

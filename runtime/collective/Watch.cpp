@@ -37,7 +37,7 @@ std::optional<Watch::Reason> Watch::look(double seconds) {
   if (auto reason = failed())
     return reason;
   if (std::string gone = lost(); !gone.empty()) {
-    // It has said why before it ended, if it could.
+    // A process that ends says why first, if it can, so its reason may be there by now.
     if (auto reason = failed())
       return reason;
     return Reason{Status::PeerLost, gone, true};

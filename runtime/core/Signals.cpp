@@ -81,7 +81,7 @@ void onBusError(int, siginfo_t *info, void *) {
       (void)ignored;
       _exit(static_cast<int>(row->status));
     }
-  // Not ours: the access is tried again, by the default action.
+  // The access is not to a file of ours. It is tried again and then meets the default action.
   install(SIGBUS, SIG_DFL, 0);
 }
 
@@ -94,7 +94,7 @@ void installSignalHandlers() {
   install(SIGINT, onInterrupt, once);
   install(SIGTERM, onInterrupt, once);
   install(SIGILL, onIllegalInstruction, once);
-  // These may come again, SIGXCPU every second.
+  // The handlers of these signals stay, because the signals may come again: SIGXCPU comes every second.
   for (int signal : {SIGUSR1, SIGUSR2, SIGXCPU, SIGPIPE})
     install(signal, onInterrupt, SA_RESTART);
   struct sigaction before;

@@ -34,7 +34,7 @@ CudaDevice::CudaDevice(const DeviceSetup &setup)
     const dtcc_arena &row = image.arenas()[number];
     std::string what = message("the arena '", image.string(row.name), "'");
     if (isOnHost(number)) {
-      // Both reach the same bytes.
+      // The host's address and the GPU's address are of the same bytes.
       rank.arenas[number] = gpu.allocateLocked(row.bytes, what);
       arenas[number] = reinterpret_cast<CUdeviceptr>(rank.arenas[number]);
       mirrors.emplace_back(0);

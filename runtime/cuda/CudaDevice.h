@@ -34,7 +34,7 @@ public:
   explicit CudaDevice(const DeviceSetup &setup);
 
   std::byte *arena(uint32_t number) const override { return reinterpret_cast<std::byte *>(arenas[number]); }
-  /// They always do.
+  /// Does nothing: commands of several streams always overlap on a GPU.
   void overlap() override {}
   void bind(uint32_t command) override;
   void prepare() override;
@@ -75,9 +75,9 @@ private:
   void openMessages();
   CUdeviceptr takeMessage(uint64_t bytes);
   void checkGraphs();
-  /// Whether the host waits. A message between GPUs does not; but it leaves on a stream that nothing joins before the
-  /// message is taken, which a capture of a part of a step does not allow: joined there, stages would wait for each
-  /// other.
+  /// Whether the command cannot be part of a CUDA graph. The host waits in it, or it is a message between GPUs: that
+  /// leaves on a stream which nothing joins before the message is taken, and a captured stream must be joined. Joined
+  /// within the part of a step, stages would wait for each other.
   bool goesThroughHost(const dtcc_command &command) const;
   void tune();
   void loadLibraries();

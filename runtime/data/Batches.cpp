@@ -130,7 +130,7 @@ std::vector<DataIdentity> Batches::identities() const {
     if (std::any_of(all.begin(), all.end(), [&](const DataIdentity &each) { return each.input == name; }))
       continue;
     all.push_back(identityOf(name, *row.source));
-    // Another part of the same files is other data.
+    // Another part of the same files is other data, so the part enters the hash.
     if (!reduced.empty())
       all.back().hash = hashText(contentHash(all.back().hash + reduced));
   }
@@ -224,7 +224,7 @@ void Batches::fillInput(const Rank &rank, const Input &row, int64_t slot, int64_
   bool padded = false;
   for (uint32_t d = 0; d < input.rank; ++d)
     padded |= input.dims[d].padded != input.dims[d].size;
-  // Other values may have used the memory since the last step.
+  // Padding is zeroed each step, because other values may have used the memory since the last one.
   if (padded)
     fillView(view, base, 0, rank.team);
   BlockDim rows = block.dims[0];

@@ -24,7 +24,7 @@ namespace dtcc::rt {
 
 class ReadAhead {
 public:
-  /// Both outlive the object.
+  /// Starts the thread that reads ahead for `rank`. `batches` must outlive the object.
   ReadAhead(const Batches &batches, int64_t rank);
   ~ReadAhead();
   ReadAhead(const ReadAhead &) = delete;

@@ -82,7 +82,7 @@ struct Rank {
 
   /// "step 5, phase 'forward', command 12 (all_reduce of wte)": what the rank is doing, for people.
   std::string whereabouts() const { return whereaboutsAt(abi.step, exchange.load(std::memory_order_relaxed)); }
-  /// Such a text for a rank at `command` of `step`; DTCC_NONE: at none.
+  /// The text of whereabouts() for a rank at `command` of `step`; DTCC_NONE: at no command.
   std::string whereaboutsAt(int64_t step, uint32_t command) const;
   /// Sets the slot and the coordinates of the time axes.
   void enterSlot(int64_t slot);

@@ -101,8 +101,8 @@ void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const 
                 const AdamOptions &options, float scale, double lr, int64_t step, GradientCells grad, float *p,
                 float *m, float *v, HalfCopy copy = {});
 
-/// Such a step with moments that are 8-bit codes. Ranges begin at blocks of codes, as their tensors do. A step codes
-/// all cells of the ranges again.
+/// A step of AdamW with moments that are 8-bit codes. Ranges begin at blocks of codes, as their tensors do. A step
+/// encodes all cells of the ranges again.
 void codedAdamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
                      const AdamOptions &options, float scale, double lr, int64_t step, GradientCells grad, float *p,
                      const CodedShare &m, const CodedShare &v, HalfCopy copy = {});

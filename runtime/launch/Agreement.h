@@ -30,7 +30,7 @@ struct Term {
 /// all, `examples` the number of samples of the data, whose files `identity` names.
 std::vector<Term> termsOf(const Image &image, const Options &options, int64_t steps, int64_t examples,
                           const RunIdentity &identity);
-/// And behind that, on the position at which the run starts.
+/// The further terms on which ranks must agree: the position at which the run starts.
 std::vector<Term> termsOf(const RunPosition &begin);
 
 /// Every rank calls it with its own terms. Throws the same Error on all of them if some differ: it names the first

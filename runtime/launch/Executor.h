@@ -77,7 +77,7 @@ private:
   std::vector<Part> evaluation;
 };
 
-/// Which communicators are used beside the first stream.
+/// By communicator, whether a stream beside the first uses it.
 std::vector<bool> communicatorsOfStreams(const Image &image);
 
 /// Bytes of all arenas of one rank of a stage, in memory of its device.

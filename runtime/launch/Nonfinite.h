@@ -33,7 +33,8 @@ enum class OnNonfinite { Stop, Skip, Rollback };
 /// Ordered by severity: the worst of all ranks counts.
 enum class Verdict : int32_t {
   Good = 0,
-  /// Not finite, and the update was left out: parameters and optimizer state are those of the step before.
+  /// A gradient is not finite, and the update was left out: parameters and optimizer state are those of the step
+  /// before.
   NotUpdated = 1,
   /// The loss alone is not finite: the gradients were, and the update was made.
   Updated = 2,
@@ -59,9 +60,9 @@ class ForwardBuffers {
 public:
   ForwardBuffers(const Rank &rank, Device &device);
 
-  /// Before a step.
+  /// Copies the state before a step.
   void keep();
-  /// Behind the step: they are what they were.
+  /// Puts the copy of the state back after the step.
   void restore();
 
 private:

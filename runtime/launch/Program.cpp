@@ -310,7 +310,8 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
   try {
     begin();
   } catch (const std::exception &error) {
-    // Other ranks may wait for this one, and `world` waits for them when it ends.
+    // The other ranks learn of the failure first, because they may wait for this one and `world` waits for them at its
+    // end.
     if (world)
       onFailure(error);
     throw;

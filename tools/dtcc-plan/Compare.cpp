@@ -121,7 +121,7 @@ static llvm::Error price(Side &side, const TransformerSearch &search) {
   return llvm::Error::success();
 }
 
-/// Both sides on the same graph.
+/// Prices both sides on the same graph.
 static llvm::Error priceGraph(Side (&sides)[2], const PlanQuery &query) {
   llvm::Expected<plan::SearchReport> report = query.search(1, /*record=*/false, /*anyMemory=*/true);
   if (!report)

@@ -92,7 +92,7 @@ void TextChecker::readName(char first) {
   add(0, 1);
 }
 
-/// Behind '#' of a value's name: "%0#3". Also "%0:3", results that an op has.
+/// Reads the number behind '#' of a value's name, "%0#3", or behind ':' of an op's results, "%0:3".
 void TextChecker::readResult() {
   if (depth == 0)
     defined = "";

@@ -50,7 +50,7 @@ bool dtcc::onnx::broadcastTogether(Emitter &emit, ArrayRef<Tensor *> xs) {
   return true;
 }
 
-/// Both operands as positions over the common shape.
+/// Returns both operands as positions over the common shape, if they are such.
 static std::optional<std::pair<Affine, Affine>> positions(Emitter &emitter, const Tensor &x, const Tensor &y,
                                                           ArrayRef<int64_t> shape) {
   // Small constants are shape arithmetic: those fold by evaluation.

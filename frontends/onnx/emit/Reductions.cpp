@@ -48,7 +48,7 @@ Tensor dtcc::onnx::reduce(Emitter &emit, Reduction kind, const Tensor &x, ArrayR
     return emit.cast(reduce(emit, kind, emit.cast(x, emit.getBuilder().getF32Type()), dims, keep), elementOf(x));
   if (std::shared_ptr<const HostTensor> cells = isFloat(x) || x->constant ? nullptr : knownCells(x))
     return reduce(emit, kind, emit.constant(*cells), dims, keep);
-  // Other integers are reduced by pairs.
+  // Integers whose values are not known are reduced by pairs.
   if (!isFloat(x) && !x->constant) {
     Tensor y = x;
     for (int64_t dim : sorted)

@@ -36,7 +36,7 @@ struct ImportOptions {
   /// Values of symbolic dimensions, in the order given.
   std::vector<std::pair<std::string, int64_t>> bindings;
   std::optional<LossSpec> loss;
-  /// Which output is the loss; empty: the only scalar float output, if there is one.
+  /// The name of the output that is the loss; empty: the only scalar float output, if there is one.
   std::string lossOutput;
   /// Folder that may hold external data besides the model's own folder; empty if there is none.
   std::string externalRoot;

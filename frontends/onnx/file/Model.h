@@ -63,7 +63,7 @@ std::string nameOf(const ::onnx::NodeProto &node);
 mlir::Type elementType(mlir::MLIRContext *context, int32_t onnxType);
 /// Bits of an unsigned type that dtcc holds in a wider signed one, or 0.
 int unsignedBits(int32_t onnxType);
-/// Its name in ONNX's documents, for messages.
+/// The name of an element type in ONNX's documents, for messages.
 llvm::StringRef elementTypeName(int32_t onnxType);
 
 class Model {

@@ -40,7 +40,7 @@ static std::shared_ptr<const DataPart> partOfResults(OpBinder &node, ArrayRef<Te
   }
   if (!isOfCells(op))
     return nullptr;
-  // Another operand is of the same rows, or has none.
+  // Every further operand has the same rows, or none.
   for (const Tensor &x : xs) {
     if (!x || rankOf(x) > rankOf(*first))
       return nullptr;

@@ -84,7 +84,7 @@ static void aimAccumulate(Operation *operation, Bufferizer &b) {
   auto op = cast<spmd::AccumulateOp>(operation);
   if (!comesInTurn(op))
     return;
-  // Another reader of a value whose memory is added to would read the sum: a matrix plus its transpose has such terms.
+  // A second reader of a value whose memory is added to would read the sum: a matrix plus its transpose has such terms.
   if (isAddedTo(op) && !isReadOnce(op.getX()))
     return;
   auto destination = destinationOf(op, b);
@@ -299,7 +299,8 @@ static LogicalResult lowerAdjustLossScale(spmd::AdjustLossScaleOp op, Bufferizer
             {b.builder().getF64FloatAttr(op.getGrowth().convertToDouble()),
              b.builder().getF64FloatAttr(op.getBackoff().convertToDouble()),
              b.builder().getI64IntegerAttr(op.getInterval())},
-            // It reads the cells too, which hold what they held before the step; `taken` nobody has written.
+            // The command reads the scale's cells too, which hold the values from before the step. No command has
+            // written `taken`.
             /*updates=*/false);
   return success();
 }

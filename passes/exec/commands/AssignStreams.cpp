@@ -153,7 +153,8 @@ private:
     ends.fill(-1);
     if (!mine.issued.empty())
       ends = mine.ends.back();
-    // It runs no earlier than it stands: gathers would else take memory from the start.
+    // A command of a side stream runs no earlier than its place in the text. Gathers would otherwise take memory from
+    // the start of the action.
     if (last && (mine.issued.empty() || mine.computed.back() != computed))
       addWait(at, eventOf(*last));
     for (size_t other = Exchanges; other < kStreams; ++other) {

@@ -67,7 +67,7 @@ static SmallVector<Interval> windowsOf(MutableArrayRef<CommandOpInterface> comma
       if (other)
         first = std::max(first, windows[known->second].begin + 1);
       else
-        // Who waits for a command waits for those before it in its stream.
+        // A wait for a command is also a wait for the commands before it in its stream.
         llvm::erase_if(pending, [&, end = known->second](size_t number) {
           bool ends = number <= end && commands[number].getStream() == commands[end].getStream();
           if (ends)

@@ -96,7 +96,7 @@ private:
                         [&](Access access) { return access.reads && access.view.getBuffer() == buffer.getSymName(); });
   }
 
-  /// It is away where it is untouched longest, if that is longer than the ways there and back are planned to take.
+  /// Offloads the buffer over its longest gap between uses, if that is longer than the planned times of both copies.
   void moveWithin(BufferOp buffer, const PhaseUses &touches) {
     size_t last = 0, next = 0;
     for (size_t i = 1; i < touches.at.size(); ++i)

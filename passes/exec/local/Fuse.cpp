@@ -162,7 +162,7 @@ bool BlockFusion::join(Group &group, ArrayRef<Operation *> more) {
     // ops that it repeats it would have nothing to gain.
     if (first < fences.lookup(op))
       return false;
-    // Nor has a message to wait for what is behind it.
+    // A message must not wait for ops that stand behind it.
     if (auto send = sends.find(op); send != sends.end() && send->second < last)
       return false;
   }
@@ -344,7 +344,7 @@ void BlockFusion::repeatInReaders() {
       if (op->use_empty() && readers.size()) {
         llvm::erase(group->ops, op);
         groupOf.erase(op);
-        // Another op may be made where it lay.
+        // The allocator may make another op at the address of this one, so no table may still name it.
         for (Group *reader : llvm::make_first_range(readers))
           repeated.erase({reader, op->getResult(0)});
         op->erase();

@@ -61,7 +61,7 @@ bool KernelDependences::leavesAndReturns(ArrayRef<Operation *> kernel, ArrayRef<
         return true;
       if (spine.excludes(producer, below))
         continue;
-      // Another kernel stands as a whole where its last op stands.
+      // A kernel runs as a whole at the place of its last op.
       ArrayRef<Operation *> other = kernelOf(producer);
       for (Operation *member : other.empty() ? ArrayRef<Operation *>(producer) : other) {
         if (spine.proves(member, below))

@@ -64,7 +64,7 @@ int classify(const Region &region) {
   return found;
 }
 
-/// Only ops on single cells: any cell stands for all.
+/// Whether the region holds ops on single cells alone, so that one cell shows what all compute.
 bool isCellwise(const Region &region) {
   return llvm::all_of(region.ops, [](Operation *op) {
     return isa<ElementwiseOpInterface, ConstantOp>(op) ||

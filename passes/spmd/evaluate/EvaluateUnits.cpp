@@ -97,7 +97,8 @@ static LogicalResult runUnitView(UnitViewOp op, RankStorage &storage, int64_t) {
   return success();
 }
 
-/// Only later readers of the unit itself are found out, because readers of its views hold copies here.
+/// Drops the unit. A later reader of the unit itself is found out; readers of its views hold copies in this
+/// interpreter.
 static LogicalResult runRelease(ReleaseOp op, RankStorage &storage, int64_t) {
   storage.lockStep.values.erase(op.getUnit());
   return success();

@@ -17,7 +17,7 @@ namespace dtcc::spmd {
 /// spmd-dispatch-experts does so, and removes it.
 inline constexpr llvm::StringLiteral kDispatchAttr = "spmd.dispatch";
 
-/// Beside it, an f64 (plan::OpPlan::capacity): ranks have room for this many times the mean number of rows.
+/// An f64 beside kDispatchAttr (plan::OpPlan::capacity): ranks have room for this many times the mean number of rows.
 inline constexpr llvm::StringLiteral kCapacityAttr = "spmd.capacity";
 
 /// Rewrites the types of `@step` to !spmd.tensor by the plan, puts an spmd.reshard

@@ -128,7 +128,7 @@ std::optional<std::string> Orderer::whyNot() {
   for (Operation &op : step.getBody().front()) {
     if (attends(&op) && positionDim(op.getOperand(0)).has_value() != positionDim(op.getOperand(1)).has_value())
       reason = "queries and keys are not of the same sequence";
-    // It would have to be gathered to keep its random numbers.
+    // The value would have to be gathered to keep its random numbers.
     if (isa<graph::IndexedCellOpInterface>(op) && positionDim(op.getResult(0)))
       reason = "random numbers count cells in the order of the sequence";
     if (Value labels = labelsOf(&op);
@@ -152,7 +152,7 @@ Value Orderer::reordered(Value value, int64_t dim, bool inverse, Operation *user
   OpBuilder builder(user);
   auto reorder = graph::ReorderOp::create(builder, user->getLoc(), value.getType(), value, dim, chunks, inverse, fill,
                                           /*offset_axes=*/nullptr);
-  // Its own op, which no plan places, but in the stage and the pass of its reader.
+  // No plan places this new op. It takes the stage and the pass of its reader.
   if (stage)
     setStage(reorder, *stage);
   if (Attribute phase = user->getAttr("phase"))

@@ -68,7 +68,7 @@ void PartialFlow::choose(Operation *op, const FactorMap &map, Placement &placeme
     }
     // Sums over samples and positions wait for the end of the step, with all that is partial beside them.
     bool overBatch = llvm::any_of(all, ofStep);
-    // Other sums are delayed where this costs nothing and the plan does not say which.
+    // Sums over other axes are delayed where this costs nothing and the plan does not say which are.
     if (!overBatch && (isGiven || !(onlyUses && sizeOfResults(op) <= before)))
       common.clear();
     const Axes &flow = overBatch ? all : common;

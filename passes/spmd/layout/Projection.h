@@ -47,7 +47,7 @@ struct PlannedOp {
 
   /// The axes of each factor, if the factors of the forward op have the axes that `forward` returns.
   std::vector<Axes> axesFrom(llvm::function_ref<Axes(int64_t)> forward) const;
-  /// Those axes as a placement: an axis that several factors would have goes to the first.
+  /// The axes of axesFrom as a placement: an axis that several factors would have goes to the first.
   Placement place(llvm::function_ref<Axes(int64_t)> forward) const;
 
   FactorMap map;

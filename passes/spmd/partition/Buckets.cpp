@@ -156,7 +156,8 @@ void Buckets::emit(OpBuilder &builder, Location loc, bool averages, int64_t pred
   for (Bucket &bucket : buckets) {
     const StateRow &row = stateRow(bucket.key.stage);
     bool parameters = bucket.key.role == graph::StateRole::parameter, narrow = bucket.key.isNarrow();
-    // Then readers see a copy in every stage: what the update alone touches are the masters.
+    // With offloaded masters and a narrower compute type, readers see a copy in every ZeRO stage, and the update alone
+    // touches the masters.
     bool hostsMasters = bucket.key.offloaded && narrow;
     bucket.values = make(parameters ? BucketRole::Parameter : BucketRole::Buffer,
                          (parameters ? "params." : "buffers.") + bucket.number, bucket, {}, {},

@@ -43,7 +43,7 @@ Value emitRows(OpBuilder &builder, Operation *op, Value x, Value ids, Type local
     auto type = cast<ShapedType>(local);
     local = RankedTensorType::get({room.getInt(), type.getShape().back()}, type.getElementType());
   }
-  // Its properties say what it exchanges; discardable attributes are the whole op's.
+  // The op's properties say what it exchanges. Its discardable attributes describe the op on whole tensors, and go.
   Operation *made = Operation::create(op->getLoc(), op->getName(), local, {x, ids}, builder.getDictionaryAttr({}),
                                       op->getPropertiesStorage(), BlockRange(), 0);
   return builder.insert(made)->getResult(0);

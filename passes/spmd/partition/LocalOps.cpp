@@ -66,7 +66,7 @@ SmallVector<Value> emitLocalOp(OpBuilder &builder, Operation *op, const FactorMa
   Operation *local = builder.clone(*op, mapping);
   for (auto [result, type] : llvm::zip_equal(local->getResults(), types))
     result.setType(type);
-  // Its factors are those of the whole op; nobody reads the map any more.
+  // The map counts the factors of the op on whole tensors, and no later pass reads it.
   local->removeDiscardableAttr("origin_factors");
   setLocalForm(local, op, map, placement);
   return SmallVector<Value>(local->getResults());

@@ -30,7 +30,7 @@ namespace {
 struct PickOperands {
   StringLiteral op;
   int64_t ids, weights, weightGradient;
-  /// Its results have rows, and are no gradients of matrices.
+  /// Whether the results have rows. Otherwise they are gradients of matrices.
   bool givesRows;
 };
 constexpr PickOperands kLayerOps[] = {{"graph.experts", 1, 2, -1, true},

@@ -169,7 +169,7 @@ void StageMap::placeOps(func::FuncOp step, const Mesh &mesh) {
     std::optional<int64_t> stage = getStage(&op);
     if (!stage)
       continue;
-    // Also what reads states alone: an evaluation follows their update.
+    // Ops of an evaluation run in its phases, those that read states alone too, for an evaluation follows their update.
     if (graph::isEvaluation(&op) ||
         llvm::any_of(op.getOperands(), [&](Value value) { return evaluated.contains(value.getDefiningOp()); })) {
       evaluated.insert(&op);
@@ -202,7 +202,8 @@ int64_t StageMap::firstOf(int64_t rank, const std::set<int64_t> &among) const {
   int64_t first = *among.begin();
   if (among.size() > 1)
     for (int64_t phase : among)
-      // Behind those of its stage's input gradients; before which of the others differs between micro-batches.
+      // Weight gradients run after the input gradients of their stage. Their order among other phases differs between
+      // micro-batches.
       first = std::min(first, phase - (phases[rank][phase].work == Work::WeightGradient));
   return first;
 }

@@ -143,7 +143,7 @@ private:
         gather->setLoc(before->getLoc());
         OpBuilder(gatherBefore).insert(gather);
       }
-      // Beside the gather: the first reader need not be the first of the text.
+      // The view stands beside the gather, because the first reader need not be the first of the text.
       builder.setInsertionPointAfter(gather);
       auto again = UnitViewOp::create(builder, view.getLoc(), view.getType(), gather.getY(), view.getOffsetAttr());
       made.map(from, again.getY());
@@ -169,7 +169,7 @@ private:
       ReleaseOp::create(builder, gather.getLoc(), gather.getY());
   }
 
-  /// Behind the last accumulation into the bucket.
+  /// Moves each reduction to just after the last accumulation into its bucket.
   void placeReductions() {
     llvm::DenseMap<Attribute, Operation *> last;
     for (auto accumulate : block.getOps<AccumulateOp>())
@@ -299,7 +299,7 @@ private:
         auto reduce = dyn_cast<ReduceBucketOp>(op);
         if (!reduce || reduce.getInto())
           continue;
-        // Other stages of a pipeline still wait for what this phase sends.
+        // The reduction stays in place, for other stages of the pipeline still wait for messages of this phase.
         if (std::optional<StringRef> axis = program.getAxis(); axis && contains(toAxes(reduce.getSum()), axis->str()))
           continue;
         PhaseOp maker = makers.lookup(reduce.getBucketAttr());

@@ -19,7 +19,7 @@ struct Move {
     AllToAll = uint32_t(CollectiveKind::AllToAll),
     ReduceScatter = uint32_t(CollectiveKind::ReduceScatter),
     AllReduce = uint32_t(CollectiveKind::AllReduce),
-    /// These a rank does alone.
+    /// The moves from here on need no communication.
     LocalSlice = kCollectives,
     ZeroFill,
   };

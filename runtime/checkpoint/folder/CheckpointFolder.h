@@ -19,7 +19,7 @@
 
 namespace dtcc::rt {
 
-/// Which checkpoints stay when a new one is there.
+/// The checkpoints that stay when a new one is complete.
 struct KeepOptions {
   int64_t newest = 0; /* so many; 0: all */
   int64_t every = 0;  /* besides, those of steps that this divides; 0: none */

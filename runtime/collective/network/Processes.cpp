@@ -119,7 +119,8 @@ public:
     for (int turns = 0; isSilent && status == static_cast<int>(Status::Hang) && !node.aborted() && turns < 150; ++turns)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     node.abort(status);
-    // Other hosts take a failure for one that somebody says: whoever says this host's tells them.
+    // Other hosts expect the reason of a failure from exactly one process: the one of this host that says it tells
+    // them.
     if (link && !isSilent && !link->wasTold())
       link->abort(status);
   }

@@ -46,7 +46,8 @@ public:
   void broadcast(const void *in, void *out, int64_t count, dtcc_dtype type) override;
   void shift(const void *in, void *out, int64_t bytes) override;
 
-  // These throw. GpuRows exchanges rows instead, and messages for which takes() is false go through the host.
+  // The methods from here on throw. GpuRows exchanges rows instead, and messages for which takes() is false go through
+  // the host.
   void allToAllRows(const void *in, void *out, int64_t rowBytes, const RowLists &lists) override;
   void barrier() override;
   void reserveSend(int64_t peer, int64_t bytes) override;

@@ -18,7 +18,7 @@ std::unique_ptr<NcclMessages> NcclMessages::open(Communicator &host, const std::
     return nullptr;
   auto size = static_cast<size_t>(host.size());
   auto me = host.index();
-  // Who sends to whom, and the identity of each pair: [from][to].
+  // The pairs of members that exchange messages, with the NCCL identity of each: [from][to].
   struct Pair {
     NcclId id;
     char isUsed;

@@ -22,7 +22,7 @@
 #include <cstdint>
 
 #define DTCC_DEVICE __attribute__((device)) inline __attribute__((always_inline))
-/// Behind the parameters of a lambda: what it captures stays in registers.
+/// Inlines a lambda, if written behind its parameters, so that its captures stay in registers.
 #define DTCC_INLINE __attribute__((always_inline))
 #define DTCC_SHARED __attribute__((shared)) static
 

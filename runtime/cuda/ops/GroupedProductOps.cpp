@@ -14,7 +14,7 @@
 namespace dtcc::rt::cuda {
 namespace {
 
-/// Both ops: rows sorted by their id first.
+/// A product by groups in either direction. It sorts rows by their id first.
 class GroupedOp final : public CudaOp {
 public:
   GroupedOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher, bool gradient)

@@ -166,7 +166,7 @@ private:
     const char *implementation = nullptr;
     if (lib.dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &implementation))
       return false;
-    // Others multiply columns, as our own kernel does, or are plain loops.
+    // All other implementations multiply columns, as our own kernel does, or are plain loops.
     const std::string_view name(implementation);
     if (!name.starts_with("jit") && !name.starts_with("brgconv"))
       return false;

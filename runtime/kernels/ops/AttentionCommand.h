@@ -22,8 +22,8 @@
 
 namespace dtcc::rt {
 
-/// Both directions: they differ in their operands behind the masks. A part of the keys has more
-/// attributes, and sums of f32 whatever the type of the rest.
+/// Attention or its gradient. The two differ in their operands behind the masks. Attention to a part of the keys has
+/// more attributes, and sums in f32 whatever the type of the rest.
 class AttentionCommand {
 public:
   /// Throws Error if operands or attributes are not those of LibraryOps.def.

@@ -32,8 +32,8 @@ public:
 
   /// Before a step: asks the rank's commands for squares if the step is one of those.
   void begin(Rank &rank, int64_t step);
-  /// Behind the step, on all ranks together: the norms of all parameters that train. Nothing if the step was not asked
-  /// for them, or a dynamic loss scale left it out.
+  /// After the step, called by all ranks together: the norms of all parameters that train. Empty if begin() did not ask
+  /// for them, or a dynamic loss scale left the step out.
   Named end(Rank &rank);
 
 private:

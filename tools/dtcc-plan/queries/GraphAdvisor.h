@@ -38,7 +38,7 @@ private:
   std::optional<plan::PlanReport> bestOf(const PlanRequest &request, SearchLimits limits, int64_t batch = 0);
   /// Returns false if no plan can be compiled.
   bool confirm(SearchResult &result);
-  /// Its memory is the search's estimate, unless that was confirmed on the way.
+  /// Prices the step of a plan. The report's memory is the search's estimate, unless a program confirmed it on the way.
   std::optional<plan::PlanReport> priceTime(const plan::Plan &plan);
   LoadedStep *stepFor(int64_t batch);
 

@@ -30,7 +30,7 @@ bool dtcc::tell(llvm::Error error) {
 static constexpr StringRef kFileValues[] = {
     "bind",         "loss",         "loss-output",  "optimizer", "batch-norm", "external-root", "sequence-parallel",
     "cp-attention", "moe-dispatch", "moe-capacity", "cp-order",  "schedule",   "recompute",     "pin"};
-/// And those of the plan that both searches know.
+/// The options of a plan that both searches know.
 static constexpr StringRef kPlanValues[] = {"cluster",   "mesh",    "zero",     "microbatches",
                                             "precision", "offload", "gradients"};
 /// Options of sizes that a file has otherwise, and what to do instead.

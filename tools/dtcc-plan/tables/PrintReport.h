@@ -22,7 +22,7 @@ struct StepPart {
   llvm::StringRef key, title, name;
   double cost::StepSeconds::*seconds;
 };
-/// They add up to a step.
+/// The parts of a step's time, which add up to it.
 llvm::ArrayRef<StepPart> stepParts();
 
 /// A part of the memory of a device: its key in JSON and what it is.
