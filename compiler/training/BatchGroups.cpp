@@ -113,10 +113,10 @@ LogicalResult dtcc::declareBatchGroups(ModuleOp module, const Options &options) 
     groups *= split->ranks;
   }
   for (graph::BatchNormOp norm : norms) {
-    int64_t examples = cast<ShapedType>(norm.getX().getType()).getDimSize(0);
-    if (examples % groups)
+    int64_t samples = cast<ShapedType>(norm.getX().getType()).getDimSize(0);
+    if (samples % groups)
       return norm.emitError("batch must divide by the groups that have statistics of their own, ")
-             << groups << ", got: " << examples;
+             << groups << ", got: " << samples;
     norm.setGroups(groups);
   }
   auto result = module.walk([&](graph::RunningStatisticsOp running) {

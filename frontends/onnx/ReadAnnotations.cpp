@@ -126,14 +126,14 @@ int64_t Reader::expertRanks(graph::StateOp state) const {
   if (own == firstParts.end() || state.getSavedShape().size() < 3)
     return 1;
   for (const auto &input : model.proto().graph().input()) {
-    auto examples = firstParts.find(input.name());
-    if (examples == firstParts.end() || examples->second.size() != own->second.size())
+    auto samples = firstParts.find(input.name());
+    if (samples == firstParts.end() || samples->second.size() != own->second.size())
       continue;
     std::map<int64_t, std::set<int64_t>> together;
-    for (auto [example, part] : llvm::zip_equal(examples->second, own->second))
-      together[example].insert(part);
+    for (auto [sample, part] : llvm::zip_equal(samples->second, own->second))
+      together[sample].insert(part);
     size_t most = 1;
-    for (const auto &[example, seen] : together)
+    for (const auto &[sample, seen] : together)
       most = std::max(most, seen.size());
     return parts.at(state.getSavedName().str())[0] / int64_t(most);
   }

@@ -78,7 +78,7 @@ GraphFacts::GraphFacts(func::FuncOp step, const cost::Machine &kind, int64_t ran
   machine.ranks = ranks;
   for (Type type : step.getArgumentTypes())
     if (auto shaped = cast<ShapedType>(type); shaped.getRank() > 0) {
-      examples = shaped.getDimSize(0);
+      samples = shaped.getDimSize(0);
       break;
     }
   step.walk([&](graph::UpdateOp update) {
@@ -128,13 +128,13 @@ int64_t GraphFacts::stagesOf(const Parallelism &shape) const {
   return request.stages > 0 && shape.pp > 1 ? request.stages : shape.pp * shape.virtualStages;
 }
 
-int64_t GraphFacts::localExamples(const Parallelism &shape) const {
-  return std::max<int64_t>(1, examples / (shape.dp * shape.microbatches));
+int64_t GraphFacts::localSamples(const Parallelism &shape) const {
+  return std::max<int64_t>(1, samples / (shape.dp * shape.microbatches));
 }
 
 plan::Plan GraphFacts::meshFor(const Parallelism &shape, int64_t local) const {
   plan::Parallelism rank;
-  rank.dp = std::max<int64_t>(1, examples / (local * shape.ep)) * shape.ep;
+  rank.dp = std::max<int64_t>(1, samples / (local * shape.ep)) * shape.ep;
   rank.tp = shape.tp;
   rank.cp = shape.cp;
   rank.ep = shape.ep;

@@ -78,7 +78,7 @@ struct GraphFacts {
   int64_t stagesOf(const plan::Parallelism &shape) const;
   bool hasVirtualStages(const plan::Parallelism &shape) const { return stagesOf(shape) != shape.pp; }
   /// Samples of a rank in a micro-batch.
-  int64_t localExamples(const plan::Parallelism &shape) const;
+  int64_t localSamples(const plan::Parallelism &shape) const;
   /// An empty plan with the mesh of a rank that has so many samples.
   plan::Plan meshFor(const plan::Parallelism &shape, int64_t local) const;
   /// Bytes of the communicators that may serve parameters alone.
@@ -100,7 +100,7 @@ struct GraphFacts {
   /// The habits of this compiler's programs, as the cost model describes software.
   cost::Software software;
   /// The first dimension of the inputs.
-  int64_t examples = 1;
+  int64_t samples = 1;
   /// Values of f32 that the optimizer keeps for a cell of a parameter; state of 8 bits counts for its bytes.
   double slots = 0;
   /// Whether the step has batch norms, whose statistics are communicated over all data-parallel ranks.

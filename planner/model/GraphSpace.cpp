@@ -22,7 +22,7 @@ plan::ShapeSpace GraphPricer::space() const {
   const cost::Machine &machine = facts().machine;
   plan::ShapeSpace space;
   space.devices = machine.ranks;
-  space.batch = facts().examples;
+  space.batch = facts().samples;
   space.layers = int64_t(facts().input.blocks.blocks().size());
   space.unevenStages = true;
   int64_t positions = 0, experts = 0;

@@ -36,13 +36,13 @@ static LogicalResult checkSequenceParallel(func::FuncOp step, int64_t tp) {
 }
 
 /// Says that ranks of `tp` that nobody asked for would all do the same.
-static LogicalResult refuseRepeating(func::FuncOp step, int64_t tp, int64_t examples) {
+static LogicalResult refuseRepeating(func::FuncOp step, int64_t tp, int64_t samples) {
   int64_t parameters = 0;
   for (auto state : step->getParentOfType<ModuleOp>().getOps<graph::StateOp>())
     if (state.getRole() == graph::StateRole::parameter)
       parameters += llvm::product_of(state.getSavedShape());
   return step.emitError("is too small to be shared out over tp=")
-         << tp << ": with " << parameters << " parameters and " << examples
+         << tp << ": with " << parameters << " parameters and " << samples
          << " samples all of these ranks would do the same work; use fewer ranks, a batch that divides by more of "
             "them, "
             "or --mesh=tp="
@@ -55,8 +55,8 @@ LogicalResult PlacementCache::tryToPlace(const Parallelism &shape, PlacedStep &p
   if (shape.sequenceParallel && failed(checkSequenceParallel(function, shape.tp)))
     return failure();
   // A batch that is shared out in full decides between moving activations and moving parameters.
-  int64_t most = std::max<int64_t>(1, facts.examples * shape.tp * shape.cp / facts.machine.ranks);
-  plan = facts.meshFor(shape, std::min(most, std::max<int64_t>(1, facts.examples / shape.ep)));
+  int64_t most = std::max<int64_t>(1, facts.samples * shape.tp * shape.cp / facts.machine.ranks);
+  plan = facts.meshFor(shape, std::min(most, std::max<int64_t>(1, facts.samples / shape.ep)));
   if (facts.request.given) {
     plan.ops = facts.request.given->ops;
     plan.states = facts.request.given->states;
@@ -71,7 +71,7 @@ LogicalResult PlacementCache::tryToPlace(const Parallelism &shape, PlacedStep &p
       llvm::none_of(plan.ops, [](const plan::OpPlan &op) {
         return llvm::any_of(op.factors, [](const auto &factor) { return contains(factor.second, "tp"); });
       }))
-    return refuseRepeating(function, shape.tp, facts.examples);
+    return refuseRepeating(function, shape.tp, facts.samples);
   return success(
       succeeded(secondsOfExperts(function, facts.input.expertLayers, plan, facts.machine, facts.request.experts)));
 }
@@ -181,7 +181,7 @@ const BlockPrices &PlacementCache::pricesOf(plan::Plan plan, int64_t logitsBytes
 }
 
 plan::Plan PlacementCache::resize(const Parallelism &shape, PlacedStep &placed) {
-  plan::Plan plan = facts.meshFor(shape, facts.localExamples(shape));
+  plan::Plan plan = facts.meshFor(shape, facts.localSamples(shape));
   plan.ops = placed.plan.ops;
   plan.states = placed.plan.states;
   MoveCost cost = secondsOfMoves(plan.mesh, facts.machine);
@@ -297,8 +297,8 @@ void PlacementCache::prepare(llvm::ArrayRef<const Parallelism *> shapes) {
     // The exchanges that are asked for, by the samples of a rank: they share the mesh.
     std::map<int64_t, std::vector<std::pair<const Parallelism *, PricedStep *>>> asked;
     for (auto [shape, local] : task.locals)
-      asked[facts.localExamples(*shape)].emplace_back(shape, local);
-    for (const auto &[examples, locals] : asked) {
+      asked[facts.localSamples(*shape)].emplace_back(shape, local);
+    for (const auto &[samples, locals] : asked) {
       plan::Plan plan = resize(*locals.front().first, placed);
       SequenceTotals totals;
       std::vector<std::pair<SequenceExchange, const PricedStep *>> others;

@@ -115,7 +115,7 @@ private:
   std::mutex laying;
   using LocalKey = std::tuple<Split, SequenceExchange, int64_t>;
   LocalKey keyOf(const plan::Parallelism &shape, SequenceExchange exchange) const {
-    return {splitOf(shape), exchange, facts.localExamples(shape)};
+    return {splitOf(shape), exchange, facts.localSamples(shape)};
   }
   LocalKey keyOf(const plan::Parallelism &shape) const { return keyOf(shape, shape.exchange); }
   std::map<LocalKey, PricedStep> locals;

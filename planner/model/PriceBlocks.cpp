@@ -22,7 +22,7 @@ static constexpr double kDear = 48;
 /// Side of products of unknown shape, in multiples of which no tile is cut.
 static constexpr double kWholeTiles = 256;
 
-/// The numbers of one mesh and one number of examples.
+/// The numbers of one mesh and one number of samples.
 class BlockPrices::Evaluation {
 public:
   Evaluation(const BlockPrices &prices, const plan::Plan &plan, ReshardPrices &reshards)

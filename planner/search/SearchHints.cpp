@@ -15,7 +15,7 @@ namespace dtcc::plan {
 
 using cost::formatSeconds;
 
-/// Fewer devices are named if a step takes at most this share of its time, another batch if an example does.
+/// Fewer devices are named if a step takes at most this share of its time, another batch if a sample does.
 static constexpr double kFewer = 0.98, kOtherBatch = 0.95;
 /// An axis tp that splits less than this share of the products' work is named.
 static constexpr double kLittle = 0.5;

@@ -81,7 +81,7 @@ struct Pair {
 
   const Parallelism &mine() const { return plan.shape; }
   const Parallelism &its() const { return best.shape; }
-  double examples(const Parallelism &shape) const {
+  double samples(const Parallelism &shape) const {
     return double(report.batch) / double(shape.dp * shape.microbatches);
   }
 };
@@ -115,7 +115,7 @@ std::string whyCompute(const Pair &pair, double seconds) {
            formatSeconds(unevenness(pair.plan) / double(pair.mine().microbatches)) + " a micro-batch";
   if (pair.mine().tp > pair.its().tp)
     return "smaller products, " + against("tp", pair.mine().tp, pair.its().tp);
-  if (pair.examples(pair.mine()) < pair.examples(pair.its()))
+  if (pair.samples(pair.mine()) < pair.samples(pair.its()))
     return "smaller products, micro-batches of " +
            count(pair.report.batch / (pair.mine().dp * pair.mine().microbatches), "sample") +
            (pair.mine().cp > 1 ? " over cp=" + std::to_string(pair.mine().cp) : "");

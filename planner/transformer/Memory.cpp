@@ -56,7 +56,7 @@ bool hasRoom(const HostSide &host, double optimizer, double kept) {
 /// activation, and a byte a value of dropout. A row that goes to experts is kept as it arrives
 /// and as it leaves, for each of them.
 double keptBytes(const Transformer &model, const Parallelism &plan, const RunSetting &run, const Software &software) {
-  double tp = double(plan.tp), values = run.examples * model.sequence * model.hidden / double(plan.cp);
+  double tp = double(plan.tp), values = run.samples * model.sequence * model.hidden / double(plan.cp);
   double rows = plan.sequenceParallel ? 10 / tp : 10;
   double ffn = model.experts > 0 ? model.chosen * model.expertFfn + model.sharedFfn : model.ffn;
   double heads = model.heads * model.headSize() / model.hidden;
@@ -138,7 +138,7 @@ MemoryBytes forecastMemory(const Transformer &model, const Parallelism &plan, co
     double held = has(plan.schedule, ScheduleRow::FewerLater) ? std::max(1.0, inFlight - double(s)) : inFlight;
     bytes.activations = held * count * kept + working;
     if (isLast)
-      bytes.logits = software.logitMemory * run.examples * model.sequence / double(plan.cp) * model.vocabulary / tp;
+      bytes.logits = software.logitMemory * run.samples * model.sequence / double(plan.cp) * model.vocabulary / tp;
     bytes.reserve = reserveBytes(plan, software) + software.fragments * bytes.total();
     if (bytes.total() > worst.total())
       worst = bytes;

@@ -25,7 +25,7 @@ std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const P
   plan.schedule = shape.pp > 1 ? cost::PipelineKind::OneForwardOneBackward : cost::PipelineKind::None;
   plan.sequenceParallel = shape.tp > 1;
   cost::RunSetting run = problem.run;
-  run.examples = double(problem.batch) / double(shape.dp * shape.microbatches);
+  run.samples = double(problem.batch) / double(shape.dp * shape.microbatches);
   std::vector<MemoryRow> rows;
   for (int zero = 0; zero <= (shape.dp * shape.cp > 1 ? 3 : 0); ++zero)
     for (Recompute recompute : {Recompute::None, Recompute::Selective, Recompute::Full}) {

@@ -159,11 +159,11 @@ static double addProjections(Layer &layer, const Transformer &model, const Paral
 Layer makeBlock(const Transformer &model, const Parallelism &plan, const RunSetting &run) {
   Layer layer;
   double tp = double(plan.tp), cp = double(plan.cp);
-  double tokens = run.examples * model.sequence / cp, h = model.hidden, f = model.ffn / tp;
+  double tokens = run.samples * model.sequence / cp, h = model.hidden, f = model.ffn / tp;
   double heads = std::max(model.heads / tp, 1.0), kvHeads = std::max(model.kvHeads / tp, 1.0);
   double headSize = addProjections(layer, model, plan, run, tokens);
 
-  Attention attention{run.examples * heads, model.sequence / cp, model.sequence, headSize, true, false, run.attention};
+  Attention attention{run.samples * heads, model.sequence / cp, model.sequence, headSize, true, false, run.attention};
   layer.forward.attentions.push_back(attention);
   attention.backward = true;
   layer.inputGradient.attentions.push_back(attention);
@@ -188,7 +188,7 @@ Layer makeBlock(const Transformer &model, const Parallelism &plan, const RunSett
 
   // Latent attention sends what keys and values are made of.
   double kvColumns = model.latentRank > 0 ? model.latentRank + kRotaryColumns : 2 * kvHeads * model.headSize();
-  double kvBytes = 2 * run.examples * model.sequence * kvColumns;
+  double kvBytes = 2 * run.samples * model.sequence * kvColumns;
   Transfer gather{CollectiveKind::AllGather, kvBytes, plan.contextGroup(), run.contextHidden};
   addTransfers(layer, gather, 1, 1);
   layer.inputGradient.transfers.push_back(
@@ -203,7 +203,7 @@ Layer makeBlock(const Transformer &model, const Parallelism &plan, const RunSett
 
 Layer makeEmbedding(const Transformer &model, const Parallelism &plan, const RunSetting &run) {
   Layer layer;
-  double tokens = run.examples * model.sequence / double(plan.cp);
+  double tokens = run.samples * model.sequence / double(plan.cp);
   layer.forward.streamBytes = 2 * 3 * tokens * model.hidden;
   layer.inputGradient.streamBytes = layer.forward.streamBytes;
   layer.parameters = model.vocabulary * model.hidden / double(plan.tp);
@@ -213,7 +213,7 @@ Layer makeEmbedding(const Transformer &model, const Parallelism &plan, const Run
 
 Layer makeHead(const Transformer &model, const Parallelism &plan, const RunSetting &run) {
   Layer layer;
-  double tokens = run.examples * model.sequence / double(plan.cp);
+  double tokens = run.samples * model.sequence / double(plan.cp);
   double columns = model.vocabulary / double(plan.tp);
   if (run.paddedVocabulary)
     columns = std::ceil(columns / 128) * 128;
@@ -229,7 +229,7 @@ Layer makeHead(const Transformer &model, const Parallelism &plan, const RunSetti
 }
 
 double boundaryBytes(const Transformer &model, const Parallelism &plan, const RunSetting &run, bool scattered) {
-  double bytes = 2 * run.examples * model.sequence * model.hidden / double(plan.cp);
+  double bytes = 2 * run.samples * model.sequence * model.hidden / double(plan.cp);
   return scattered ? bytes / double(plan.tp) : bytes;
 }
 

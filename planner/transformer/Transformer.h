@@ -66,7 +66,7 @@ std::optional<Transformer> replaceSizes(const Transformer &model, std::string_vi
 /// Settings of a run beside the model and the plan.
 struct RunSetting {
   /// Samples of a micro-batch on a rank.
-  double examples = 1;
+  double samples = 1;
   /// Type width of the products of layers. Products of the head are in 16 bits.
   Width width = Width::B16;
   AttentionKernel attention = AttentionKernel::Flash;

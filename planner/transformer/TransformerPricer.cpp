@@ -87,7 +87,7 @@ cost::StepProblem TransformerPricer::stepOf(const Parallelism &shape, size_t kin
   plan.sequenceParallel = shape.tp > 1;
   step.host = given.kinds.empty() ? given.host : given.kinds[kind].host;
   cost::RunSetting run = given.run;
-  run.examples = double(given.batch) / double(shape.dp * shape.microbatches);
+  run.samples = double(given.batch) / double(shape.dp * shape.microbatches);
   auto addModes = [&](const cost::Transformer &model) {
     for (LayerMode mode : kModes) {
       plan.recompute = mode.recompute;
@@ -148,7 +148,7 @@ void TransformerPricer::addModes(const Parallelism &shape, size_t kind, StagePro
   std::vector<cost::LayerSeconds> seconds = cost::priceLayers(step, constants);
   const Parallelism &plan = step.parallel;
   cost::RunSetting run = given.run;
-  run.examples = double(given.batch) / double(shape.dp * shape.microbatches);
+  run.samples = double(given.batch) / double(shape.dp * shape.microbatches);
   double first = cost::microbatchesInFlight(plan.schedule, shape.pp, shape.virtualStages, shape.microbatches);
   auto addModes = [&](uint32_t type, const cost::Transformer &model) {
     std::vector<BlockMode> &modes = problem.types[type].modes.emplace_back();
@@ -206,7 +206,7 @@ StageProblem TransformerPricer::problemOn(const Parallelism &shape, size_t kind)
   cost::StepProblem step = stepOf(shape, kind);
   const Parallelism &plan = step.parallel;
   cost::RunSetting run = given.run;
-  run.examples = double(given.batch) / double(shape.dp * shape.microbatches);
+  run.samples = double(given.batch) / double(shape.dp * shape.microbatches);
   StageProblem problem;
   problem.blocks = blocksOf(given.model);
   bool hasDense = std::find(problem.blocks.begin(), problem.blocks.end(), uint32_t(kDense)) != problem.blocks.end();
@@ -225,7 +225,7 @@ StageProblem TransformerPricer::problemOn(const Parallelism &shape, size_t kind)
   addWorking(kLayer, given.model);
   if (hasDense)
     addWorking(kDense, given.model.dense());
-  problem.types[kHead].workingBytes = given.software.logitMemory * run.examples * given.model.sequence /
+  problem.types[kHead].workingBytes = given.software.logitMemory * run.samples * given.model.sequence /
                                       double(shape.cp) * given.model.vocabulary / double(shape.tp);
   double first = cost::microbatchesInFlight(plan.schedule, shape.pp, shape.virtualStages, shape.microbatches);
   bool falls = cost::has(shape.schedule, cost::ScheduleRow::FewerLater);

@@ -30,7 +30,7 @@ struct TransformerProblem {
   cost::Device device;
   cost::Fabric fabric;
   cost::Software software;
-  /// `examples` follows from the shape.
+  /// `samples` follows from the shape.
   cost::RunSetting run;
   int64_t devices = 1;
   /// Samples of a step.

@@ -191,7 +191,7 @@ void Reader::plan(MeasuredRun &run) {
     plan.ep = 1;
   else if ((plan.tp * plan.dp * plan.cp) % plan.ep != 0 || int64_t(run.model.experts) % plan.ep != 0)
     return leave(run, "ep does not divide the ranks of a stage, or the experts");
-  run.setting.examples = micro;
+  run.setting.samples = micro;
   double microbatches = run.globalBatch / (micro * double(plan.dp));
   plan.microbatches = std::max<int64_t>(1, std::llround(microbatches));
   if (std::abs(microbatches - double(plan.microbatches)) > 0.01)

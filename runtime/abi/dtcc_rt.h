@@ -404,7 +404,7 @@ typedef struct dtcc_training {
   double lr;
   uint32_t schedule; /* 0 constant, 1 linear, 2 cosine */
   uint32_t warmup;
-  int64_t batch;       /* global examples of one step */
+  int64_t batch;       /* global samples of one step */
   int64_t tokens;      /* tokens of one step, or 0 if the model has none */
   int64_t label_shift; /* --tokens: label of position t is token t + label_shift; 0 where the model shifts itself */
   uint64_t seed;

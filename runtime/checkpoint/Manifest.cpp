@@ -25,7 +25,7 @@ namespace {
 constexpr int formatVersion = 2;
 constexpr int64_t mostElements = int64_t(1) << 56;
 /// A position from which a run can go on for as long without an overflow.
-constexpr int64_t mostExamples = int64_t(1) << 56;
+constexpr int64_t mostSamples = int64_t(1) << 56;
 
 Json axesJson(const dtcc_axes &axes) {
   Json list = Json::array();
@@ -179,7 +179,7 @@ std::string manifestText(const Image &image, const RunPosition &position, const 
   json["version"] = formatVersion;
   json["model"] = std::string(image.string(image.header().model));
   json["step"] = position.step;
-  json["examples"] = position.examples;
+  json["examples"] = position.samples;
   json["seed"] = position.seed;
   if (position.shuffle)
     json["shuffle"] = *position.shuffle;
@@ -260,8 +260,8 @@ Manifest parseManifest(std::string_view text, const std::string &path) {
   manifest.model = reader.string(json, "model");
   if (summarized)
     manifest.identity = readIdentity(reader, json);
-  manifest.position.step = reader.integer(json, "step", 0, mostExamples);
-  manifest.position.examples = reader.integer(json, "examples", 0, mostExamples);
+  manifest.position.step = reader.integer(json, "step", 0, mostSamples);
+  manifest.position.samples = reader.integer(json, "examples", 0, mostSamples);
   if (json.contains("skipped"))
     manifest.position.skipped = reader.integer(json, "skipped", 0, manifest.position.step);
   if (json.contains("grad_norms"))

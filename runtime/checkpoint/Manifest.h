@@ -13,7 +13,7 @@
 #ifndef DTCC_RUNTIME_CHECKPOINT_MANIFEST_H
 #define DTCC_RUNTIME_CHECKPOINT_MANIFEST_H
 
-#include "runtime/data/ExampleSource.h"
+#include "runtime/data/SampleSource.h"
 #include "runtime/image/Block.h"
 
 #include <map>
@@ -24,8 +24,8 @@ namespace dtcc::rt {
 
 /// Position of a run: everything that a resume needs besides the tensors.
 struct RunPosition {
-  int64_t step = 0;     /* steps done */
-  int64_t examples = 0; /* examples consumed by them */
+  int64_t step = 0;    /* steps done */
+  int64_t samples = 0; /* samples consumed by them */
   uint64_t seed = 0;
   std::optional<uint64_t> shuffle;
   std::optional<double> best = {}; /* smallest loss of evaluations so far, if there were any */

@@ -24,13 +24,13 @@ Batches::Batches(const Image &image, const DataOptions &options) : image(image),
   }
   const Input &first = inputs[0];
   if (first.steps() == 0)
-    fail(first.source->path(), ": a batch needs ", first.rows, " examples, got: ", first.source->examples());
+    fail(first.source->path(), ": a batch needs ", first.rows, " samples, got: ", first.source->samples());
   for (const Input &input : inputs)
     uneven |= input.rows != batch;
   makeOrder(options);
 }
 
-Batches::Batches(const Image &image, const std::function<std::unique_ptr<ExampleSource>(const dtcc_input &)> &sourceOf)
+Batches::Batches(const Image &image, const std::function<std::unique_ptr<SampleSource>(const dtcc_input &)> &sourceOf)
     : image(image), batch(image.training().batch) {
   for (const dtcc_input &input : image.inputs())
     if (input.view != DTCC_NONE)
@@ -99,10 +99,10 @@ void Batches::makeOrder(const DataOptions &options) {
     holdOut(parts, options);
   order = SampleOrder(std::move(parts), uneven ? 1 : batch, options.shuffle);
   epochSteps = order.stepsPerEpoch();
-  examples = uneven ? epochSteps * batch : order.samples();
+  samples = uneven ? epochSteps * batch : order.samples();
   if (epochSteps == 0)
     fail(inputs[0].source->path(), ": --eval-fraction=", options.heldOut, " leaves ", order.samples(),
-         uneven ? " steps" : " examples",
+         uneven ? " steps" : " samples",
          options.isHeldOut ? " to evaluate, and a batch needs " : " to train on, and a batch needs ",
          uneven ? 1 : batch);
 }
@@ -137,15 +137,15 @@ std::vector<DataIdentity> Batches::identities() const {
   return all;
 }
 
-/// Fails unless both files serve as many steps. Inputs of one batch must agree in every example: one more in one file
+/// Fails unless both files serve as many steps. Inputs of one batch must agree in every sample: one more in one file
 /// is likely a mistake.
 void Batches::checkLengths(const Input &one, const Input &other) {
-  int64_t count = one.source->examples(), otherCount = other.source->examples();
+  int64_t count = one.source->samples(), otherCount = other.source->samples();
   if (one.rows == other.rows && count != otherCount)
-    fail("all inputs must have as many examples: ", one.source->path(), " has ", count, ", ", other.source->path(),
+    fail("all inputs must have as many samples: ", one.source->path(), " has ", count, ", ", other.source->path(),
          " has ", otherCount);
   if (one.steps() != other.steps())
-    fail("all inputs must have examples for as many steps: ", one.source->path(), " has ", count, ", ", one.rows,
+    fail("all inputs must have samples for as many steps: ", one.source->path(), " has ", count, ", ", one.rows,
          " a step, ", other.source->path(), " has ", otherCount, ", ", other.rows, " a step");
 }
 
@@ -153,17 +153,17 @@ int64_t Batches::rowAt(const Input &input, int64_t first, int64_t row) const {
   return uneven ? order(first / batch) * input.rows + row : order(first + row);
 }
 
-void Batches::convert(const Input &row, int64_t example, int64_t offset, void *target, int64_t count) const {
+void Batches::convert(const Input &row, int64_t sample, int64_t offset, void *target, int64_t count) const {
   const dtcc_input &input = *row.input;
   uint32_t dtype = image.views()[input.view].dtype;
   CellRoom room;
-  StoredCells source = row.source->at(example, offset, count, room);
+  StoredCells source = row.source->at(sample, offset, count, room);
   auto bad = [&](int64_t i, const auto &...what) {
-    fail(row.source->pathOf(example), ": input '", image.string(input.name), "', ",
-         row.source->placeOf(example, offset + i), ": ", what...,
+    fail(row.source->pathOf(sample), ": input '", image.string(input.name), "', ",
+         row.source->placeOf(sample, offset + i), ": ", what...,
          ", got: ", elementAsDouble(source.type, source.data, i));
   };
-  // An integer stands for an id or a count, of which another is another example. A float is a measurement.
+  // An integer stands for an id or a count, of which another is another sample. A float is a measurement.
   int64_t wrong = convertElements(source.type, source.data, dtype, target, count, /*rounding=*/true);
   if (wrong >= 0)
     bad(wrong, "the value must be exact as ", dtypeName(dtype));
@@ -201,7 +201,7 @@ template <typename Body> void Batches::forInputsOf(const dtcc_stage &stage, cons
 void Batches::fill(const Rank &rank, int64_t slot, int64_t first) const {
   if (uneven && first % batch)
     fail("inputs with different numbers of rows a step are read in whole steps of ", batch,
-         " examples: a run cannot go on behind example ", first);
+         " samples: a run cannot go on behind sample ", first);
   forInputsOf(rank.stage, [&](const Input &input) { fillInput(rank, input, slot, first); });
 }
 

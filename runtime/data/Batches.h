@@ -30,11 +30,11 @@ public:
   /// missing option is Status::Usage.
   Batches(const Image &image, const DataOptions &options);
   /// Takes the data of every input that the model reads from `sourceOf`, which has samples for one step.
-  Batches(const Image &image, const std::function<std::unique_ptr<ExampleSource>(const dtcc_input &)> &sourceOf);
+  Batches(const Image &image, const std::function<std::unique_ptr<SampleSource>(const dtcc_input &)> &sourceOf);
 
   /// Samples of one pass over the data: those of its full batches.
   int64_t stepsPerEpoch() const { return epochSteps; }
-  int64_t exampleCount() const { return examples; }
+  int64_t sampleCount() const { return samples; }
   /// The files of each input.
   std::vector<DataIdentity> identities() const;
   /// Lines for people about what was found.
@@ -51,9 +51,9 @@ public:
 private:
   struct Input {
     const dtcc_input *input;
-    std::unique_ptr<ExampleSource> source;
+    std::unique_ptr<SampleSource> source;
     int64_t rows; /* of one step: the size of dimension 0 */
-    int64_t steps() const { return rows > 0 ? source->examples() / rows : 0; }
+    int64_t steps() const { return rows > 0 ? source->samples() / rows : 0; }
   };
   void openSources(const DataOptions &options);
   void makeOrder(const DataOptions &options);
@@ -62,8 +62,8 @@ private:
   /// Calls `body` for every input that the stage reads.
   template <typename Body> void forInputsOf(const dtcc_stage &stage, const Body &body) const;
   void fillInput(const Rank &rank, const Input &input, int64_t slot, int64_t first) const;
-  void convert(const Input &input, int64_t example, int64_t offset, void *target, int64_t count) const;
-  /// Row of the file for row `row` of the input's global tensor, in the step that begins at example `first`.
+  void convert(const Input &input, int64_t sample, int64_t offset, void *target, int64_t count) const;
+  /// Row of the file for row `row` of the input's global tensor, in the step that begins at sample `first`.
   int64_t rowAt(const Input &input, int64_t first, int64_t row) const;
 
   const Image &image;
@@ -73,7 +73,7 @@ private:
   std::string reduced; /* text of how samples are cut and which are read; empty: all, in the plain way */
   int64_t batch;
   int64_t epochSteps = 0;
-  int64_t examples = 0;
+  int64_t samples = 0;
   bool uneven = false; /* whether an input's rows of a step are not the batch */
 };
 

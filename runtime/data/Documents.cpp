@@ -10,24 +10,24 @@
 namespace dtcc::rt {
 namespace {
 
-class DocumentNumbers final : public ExampleSource {
+class DocumentNumbers final : public SampleSource {
 public:
-  DocumentNumbers(std::unique_ptr<ExampleSource> tokens, std::optional<DocumentMark> mark, DocumentNumber number)
+  DocumentNumbers(std::unique_ptr<SampleSource> tokens, std::optional<DocumentMark> mark, DocumentNumber number)
       : tokens(std::move(tokens)), mark(mark), number(number) {}
 
-  int64_t examples() const override { return tokens->examples(); }
+  int64_t samples() const override { return tokens->samples(); }
   std::vector<SourcePart> parts() const override { return tokens->parts(); }
   const std::string &path() const override { return tokens->path(); }
-  const std::string &pathOf(int64_t example) const override { return tokens->pathOf(example); }
-  const MappedFile *fileOf(int64_t example) const override { return tokens->fileOf(example); }
+  const std::string &pathOf(int64_t sample) const override { return tokens->pathOf(sample); }
+  const MappedFile *fileOf(int64_t sample) const override { return tokens->fileOf(sample); }
   std::vector<File> files() const override { return tokens->files(); }
   std::vector<FileType> types() const override { return {FileType::I64}; }
-  std::string placeOf(int64_t example, int64_t offset) const override { return tokens->placeOf(example, offset); }
+  std::string placeOf(int64_t sample, int64_t offset) const override { return tokens->placeOf(sample, offset); }
 
-  StoredCells at(int64_t example, int64_t offset, int64_t count, CellRoom &room) const override {
+  StoredCells at(int64_t sample, int64_t offset, int64_t count, CellRoom &room) const override {
     // A shard of the window needs to know which documents ended before it.
     CellRoom ids;
-    StoredCells stored = tokens->at(example, 0, offset + count, ids);
+    StoredCells stored = tokens->at(sample, 0, offset + count, ids);
     std::vector<int64_t> values(static_cast<size_t>(offset + count));
     convertElements(stored.type, stored.data, DTCC_I64, values.data(), offset + count, /*rounding=*/false);
     room.clear();
@@ -45,15 +45,15 @@ public:
   }
 
 private:
-  std::unique_ptr<ExampleSource> tokens;
+  std::unique_ptr<SampleSource> tokens;
   std::optional<DocumentMark> mark;
   DocumentNumber number;
 };
 
 } // namespace
 
-std::unique_ptr<ExampleSource> openDocumentNumbers(std::unique_ptr<ExampleSource> tokens,
-                                                   std::optional<DocumentMark> mark, DocumentNumber number) {
+std::unique_ptr<SampleSource> openDocumentNumbers(std::unique_ptr<SampleSource> tokens,
+                                                  std::optional<DocumentMark> mark, DocumentNumber number) {
   return std::make_unique<DocumentNumbers>(std::move(tokens), mark, number);
 }
 

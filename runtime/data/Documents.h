@@ -14,7 +14,7 @@
 #ifndef DTCC_RUNTIME_DATA_DOCUMENTS_H
 #define DTCC_RUNTIME_DATA_DOCUMENTS_H
 
-#include "runtime/data/ExampleSource.h"
+#include "runtime/data/SampleSource.h"
 
 #include <optional>
 
@@ -43,8 +43,8 @@ struct DocumentOptions {
 enum class DocumentNumber { Document, Position };
 
 /// The numbers of the samples that `tokens` has. Without a mark a sample is one document.
-std::unique_ptr<ExampleSource> openDocumentNumbers(std::unique_ptr<ExampleSource> tokens,
-                                                   std::optional<DocumentMark> mark, DocumentNumber number);
+std::unique_ptr<SampleSource> openDocumentNumbers(std::unique_ptr<SampleSource> tokens,
+                                                  std::optional<DocumentMark> mark, DocumentNumber number);
 
 } // namespace dtcc::rt
 

@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 namespace dtcc::rt {
 namespace {
 
-/// Elements of one example.
-int64_t exampleElements(const dtcc_input &input) {
+/// Elements of one sample.
+int64_t sampleElements(const dtcc_input &input) {
   int64_t count = 1;
   for (uint32_t d = 1; d < input.rank; ++d)
     count *= input.dims[d].size;
@@ -95,7 +95,7 @@ void InputSources::checkMark() const {
              ", got: ", mark->id);
 }
 
-std::unique_ptr<ExampleSource> InputSources::openFile(const dtcc_input &input, const std::string &path) const {
+std::unique_ptr<SampleSource> InputSources::openFile(const dtcc_input &input, const std::string &path) const {
   std::vector<int64_t> shape;
   for (uint32_t d = 1; d < input.rank; ++d)
     shape.push_back(input.dims[d].size);
@@ -111,16 +111,16 @@ int64_t InputSources::paddingOf(const dtcc_input &input) const {
   return input.ignore;
 }
 
-std::unique_ptr<ExampleSource> InputSources::openTokens(const dtcc_input &input) {
+std::unique_ptr<SampleSource> InputSources::openTokens(const dtcc_input &input) {
   corpusIsUsed = true;
   const int64_t labelShift = image.training().label_shift, shift = input.role == DTCC_INPUT_LABELS ? labelShift : 0;
   if (!options.documents.start)
-    return corpus->windows(exampleElements(input), shift, labelShift);
+    return corpus->windows(sampleElements(input), shift, labelShift);
   markIsUsed = true;
-  return corpus->documentWindows(exampleElements(input), shift, *mark, paddingOf(input));
+  return corpus->documentWindows(sampleElements(input), shift, *mark, paddingOf(input));
 }
 
-std::unique_ptr<ExampleSource> InputSources::openNumbers(const dtcc_input &input) {
+std::unique_ptr<SampleSource> InputSources::openNumbers(const dtcc_input &input) {
   const dtcc_input *tokens = findTokenInput(image);
   if (!tokens)
     fail("the input '", nameOf(input), "' is computed from tokens, and this program reads none");
@@ -129,7 +129,7 @@ std::unique_ptr<ExampleSource> InputSources::openNumbers(const dtcc_input &input
                             "document, or --bos=ID, the token that begins one");
   markIsUsed = mark.has_value();
   auto file = files.find(nameOf(*tokens));
-  std::unique_ptr<ExampleSource> source;
+  std::unique_ptr<SampleSource> source;
   if (file != files.end())
     source = openFile(*tokens, file->second);
   else if (corpus)
@@ -140,7 +140,7 @@ std::unique_ptr<ExampleSource> InputSources::openNumbers(const dtcc_input &input
                              input.role == DTCC_INPUT_DOCUMENTS ? DocumentNumber::Document : DocumentNumber::Position);
 }
 
-std::unique_ptr<ExampleSource> InputSources::open(const dtcc_input &input) {
+std::unique_ptr<SampleSource> InputSources::open(const dtcc_input &input) {
   const std::string name = nameOf(input);
   if (auto file = files.find(name); file != files.end())
     return openFile(input, file->second);

@@ -40,14 +40,14 @@ public:
   InputSources(const Image &image, const DataOptions &options);
 
   /// Opens the source of an input. Throws Error; a missing option is Status::Usage.
-  std::unique_ptr<ExampleSource> open(const dtcc_input &input);
+  std::unique_ptr<SampleSource> open(const dtcc_input &input);
   /// Throws Error for options that no opened input needed. Returns lines for people about what was found.
   std::vector<std::string> finish() const;
 
 private:
-  std::unique_ptr<ExampleSource> openFile(const dtcc_input &input, const std::string &path) const;
-  std::unique_ptr<ExampleSource> openTokens(const dtcc_input &input);
-  std::unique_ptr<ExampleSource> openNumbers(const dtcc_input &input);
+  std::unique_ptr<SampleSource> openFile(const dtcc_input &input, const std::string &path) const;
+  std::unique_ptr<SampleSource> openTokens(const dtcc_input &input);
+  std::unique_ptr<SampleSource> openNumbers(const dtcc_input &input);
   /// The ids that fill windows of documents behind the end of a document.
   int64_t paddingOf(const dtcc_input &input) const;
   void checkMark() const;

@@ -36,12 +36,12 @@ TokenCorpus::TokenCorpus(const std::string &option, const std::string &spec)
          " has one: for raw ids append :u8, :u16 or :u32");
 }
 
-std::unique_ptr<ExampleSource> TokenCorpus::windows(int64_t length, int64_t shift, int64_t largestShift) const {
+std::unique_ptr<SampleSource> TokenCorpus::windows(int64_t length, int64_t shift, int64_t largestShift) const {
   return cutWindows(contents, length, shift, largestShift);
 }
 
-std::unique_ptr<ExampleSource> TokenCorpus::documentWindows(int64_t length, int64_t shift, DocumentMark mark,
-                                                            int64_t padding) {
+std::unique_ptr<SampleSource> TokenCorpus::documentWindows(int64_t length, int64_t shift, DocumentMark mark,
+                                                           int64_t padding) {
   if (!documents) {
     documents = std::make_shared<const std::vector<DocumentExtent>>(findDocuments(*contents, mark));
     int64_t used = 0, whole = 0, windows = 0;

@@ -25,12 +25,12 @@ public:
   TokenCorpus(const std::string &option, const std::string &spec);
 
   /// Windows of `length` tokens, moved by `shift` tokens. Window r and its labels (moved by `largestShift`) both lie
-  /// in one shard for every r below examples().
-  std::unique_ptr<ExampleSource> windows(int64_t length, int64_t shift, int64_t largestShift) const;
+  /// in one shard for every r below samples().
+  std::unique_ptr<SampleSource> windows(int64_t length, int64_t shift, int64_t largestShift) const;
 
   /// Windows of `length` tokens from the starts of documents on, moved by `shift` tokens, with `padding` behind the
   /// ends of documents.
-  std::unique_ptr<ExampleSource> documentWindows(int64_t length, int64_t shift, DocumentMark mark, int64_t padding);
+  std::unique_ptr<SampleSource> documentWindows(int64_t length, int64_t shift, DocumentMark mark, int64_t padding);
 
   /// Lines for people: how many files and tokens there are, and which format was assumed.
   std::vector<std::string> notes() const;

@@ -17,17 +17,17 @@ namespace dtcc::rt {
 namespace {
 
 /// Samples of a corpus; derived classes say where each begins.
-class TokenSource : public ExampleSource {
+class TokenSource : public SampleSource {
 public:
   explicit TokenSource(std::shared_ptr<const TokenShards> shards) : shards(std::move(shards)) {}
 
-  int64_t examples() const override { return begins.back(); }
+  int64_t samples() const override { return begins.back(); }
   std::vector<SourcePart> parts() const override { return sourceParts; }
   const std::string &path() const override {
     return shards->files.size() == 1 ? shards->files[0].path() : shards->spec;
   }
-  const std::string &pathOf(int64_t example) const override { return shards->files[startOf(example).file].path(); }
-  const MappedFile *fileOf(int64_t example) const override { return &shards->files[startOf(example).file].mapped(); }
+  const std::string &pathOf(int64_t sample) const override { return shards->files[startOf(sample).file].path(); }
+  const MappedFile *fileOf(int64_t sample) const override { return &shards->files[startOf(sample).file].mapped(); }
   std::vector<File> files() const override {
     std::vector<File> all;
     for (const TokenFile &shard : shards->files)
@@ -41,8 +41,8 @@ public:
         all.push_back(shard.type());
     return all;
   }
-  std::string placeOf(int64_t example, int64_t offset) const override {
-    return "token " + std::to_string(startOf(example).token + offset);
+  std::string placeOf(int64_t sample, int64_t offset) const override {
+    return "token " + std::to_string(startOf(sample).token + offset);
   }
 
 protected:
@@ -50,11 +50,11 @@ protected:
     size_t file;
     int64_t token;
   };
-  virtual Place startOf(int64_t example) const = 0;
+  virtual Place startOf(int64_t sample) const = 0;
 
   /// The group of samples in `begins` that holds the sample.
-  size_t groupOf(int64_t example) const {
-    return static_cast<size_t>(std::upper_bound(begins.begin(), begins.end(), example) - begins.begin()) - 1;
+  size_t groupOf(int64_t sample) const {
+    return static_cast<size_t>(std::upper_bound(begins.begin(), begins.end(), sample) - begins.begin()) - 1;
   }
   /// Sets the parts of the source; `endOf` says how many samples there are in front of a file.
   template <typename EndOf> void setParts(const EndOf &endOf) {
@@ -87,16 +87,16 @@ public:
     setParts([&](size_t file) { return begins[file]; });
   }
 
-  StoredCells at(int64_t example, int64_t offset, int64_t /*count*/, CellRoom & /*room*/) const override {
-    Place place = startOf(example);
+  StoredCells at(int64_t sample, int64_t offset, int64_t /*count*/, CellRoom & /*room*/) const override {
+    Place place = startOf(sample);
     place.token += offset;
     return cellsAt(place);
   }
 
 private:
-  Place startOf(int64_t example) const override {
-    size_t file = groupOf(example);
-    return {file, (example - begins[file]) * length + shift};
+  Place startOf(int64_t sample) const override {
+    size_t file = groupOf(sample);
+    return {file, (sample - begins[file]) * length + shift};
   }
 
   int64_t length, shift;
@@ -121,10 +121,10 @@ public:
     all.push_back(FileType::I64); /* windows that are filled up */
     return all;
   }
-  StoredCells at(int64_t example, int64_t offset, int64_t count, CellRoom &room) const override {
-    Place place = startOf(example);
+  StoredCells at(int64_t sample, int64_t offset, int64_t count, CellRoom &room) const override {
+    Place place = startOf(sample);
     place.token += offset;
-    const int64_t left = std::max<int64_t>(0, (*documents)[groupOf(example)].end - place.token);
+    const int64_t left = std::max<int64_t>(0, (*documents)[groupOf(sample)].end - place.token);
     if (count <= left)
       return cellsAt(place);
     room.assign(static_cast<size_t>(count), padding);
@@ -136,10 +136,10 @@ public:
   }
 
 private:
-  Place startOf(int64_t example) const override {
-    size_t group = groupOf(example);
+  Place startOf(int64_t sample) const override {
+    size_t group = groupOf(sample);
     const DocumentExtent &document = (*documents)[group];
-    return {document.file, document.begin + (example - begins[group]) * length + shift};
+    return {document.file, document.begin + (sample - begins[group]) * length + shift};
   }
 
   std::shared_ptr<const std::vector<DocumentExtent>> documents;
@@ -193,14 +193,14 @@ std::vector<DocumentExtent> findDocuments(const TokenShards &shards, DocumentMar
   return documents;
 }
 
-std::unique_ptr<ExampleSource> cutWindows(std::shared_ptr<const TokenShards> shards, int64_t length, int64_t shift,
-                                          int64_t largestShift) {
+std::unique_ptr<SampleSource> cutWindows(std::shared_ptr<const TokenShards> shards, int64_t length, int64_t shift,
+                                         int64_t largestShift) {
   return std::make_unique<Windows>(std::move(shards), length, shift, largestShift);
 }
 
-std::unique_ptr<ExampleSource> cutDocuments(std::shared_ptr<const TokenShards> shards,
-                                            std::shared_ptr<const std::vector<DocumentExtent>> documents,
-                                            int64_t length, int64_t shift, int64_t padding) {
+std::unique_ptr<SampleSource> cutDocuments(std::shared_ptr<const TokenShards> shards,
+                                           std::shared_ptr<const std::vector<DocumentExtent>> documents, int64_t length,
+                                           int64_t shift, int64_t padding) {
   return std::make_unique<DocumentWindows>(std::move(shards), std::move(documents), length, shift, padding);
 }
 

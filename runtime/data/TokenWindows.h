@@ -42,14 +42,14 @@ std::vector<DocumentExtent> findDocuments(const TokenShards &shards, DocumentMar
 
 /// Windows of `length` tokens that follow one another, moved by `shift` tokens. A window and its labels, moved by
 /// `largestShift`, lie in one file.
-std::unique_ptr<ExampleSource> cutWindows(std::shared_ptr<const TokenShards> shards, int64_t length, int64_t shift,
-                                          int64_t largestShift);
+std::unique_ptr<SampleSource> cutWindows(std::shared_ptr<const TokenShards> shards, int64_t length, int64_t shift,
+                                         int64_t largestShift);
 
 /// Windows of `length` tokens from the start of a document on, moved by `shift` tokens. `padding` stands behind the end
 /// of the document.
-std::unique_ptr<ExampleSource> cutDocuments(std::shared_ptr<const TokenShards> shards,
-                                            std::shared_ptr<const std::vector<DocumentExtent>> documents,
-                                            int64_t length, int64_t shift, int64_t padding);
+std::unique_ptr<SampleSource> cutDocuments(std::shared_ptr<const TokenShards> shards,
+                                           std::shared_ptr<const std::vector<DocumentExtent>> documents, int64_t length,
+                                           int64_t shift, int64_t padding);
 
 } // namespace dtcc::rt
 

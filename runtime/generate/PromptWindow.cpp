@@ -16,21 +16,21 @@ namespace dtcc::rt {
 namespace {
 
 /// A batch of samples in memory, of which all but the first are alike.
-class RowsInMemory final : public ExampleSource {
+class RowsInMemory final : public SampleSource {
 public:
   RowsInMemory(const std::vector<int64_t> &first, const std::vector<int64_t> &others, int64_t count)
       : first(first), others(others), count(count) {}
 
-  int64_t examples() const override { return count; }
+  int64_t samples() const override { return count; }
   const std::string &path() const override { return name; }
   std::vector<File> files() const override { return {}; }
   std::vector<FileType> types() const override { return {FileType::I64}; }
-  StoredCells at(int64_t example, int64_t offset, int64_t /*count*/, CellRoom & /*room*/) const override {
-    return {FileType::I64, reinterpret_cast<const std::byte *>((example == 0 ? first : others).data() + offset)};
+  StoredCells at(int64_t sample, int64_t offset, int64_t /*count*/, CellRoom & /*room*/) const override {
+    return {FileType::I64, reinterpret_cast<const std::byte *>((sample == 0 ? first : others).data() + offset)};
   }
   const MappedFile *fileOf(int64_t) const override { return nullptr; }
-  const std::string &pathOf(int64_t example) const override { return name; }
-  std::string placeOf(int64_t example, int64_t offset) const override { return "token " + std::to_string(offset); }
+  const std::string &pathOf(int64_t sample) const override { return name; }
+  std::string placeOf(int64_t sample, int64_t offset) const override { return "token " + std::to_string(offset); }
 
 private:
   const std::vector<int64_t> &first, &others;

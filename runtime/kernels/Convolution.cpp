@@ -140,7 +140,7 @@ void forward(ThreadTeam &team, const VectorKernels &kernels, const ConvolutionPr
   const Window &w = p.window;
   int64_t cells = w.resultCells(), taps = w.windowCells(), chunk = channelsAtOnce(p);
   int64_t perImage = blocks(cells, cellBlock);
-  team.parallelParts(p.examples * p.groups * perImage, 1, [&](int64_t begin, int64_t end, int part) {
+  team.parallelParts(p.samples * p.groups * perImage, 1, [&](int64_t begin, int64_t end, int part) {
     const Scratch room = scratchOf(p, scratch, part);
     auto *columns = reinterpret_cast<Cell *>(room.columns);
     for (int64_t item = begin; item < end; ++item) {
@@ -172,7 +172,7 @@ void inputGrad(ThreadTeam &team, const VectorKernels &kernels, const Convolution
   const Window &w = p.window;
   int64_t cells = w.resultCells(), taps = w.windowCells(), chunk = channelsAtOnce(p);
   int64_t perPlane = blocks(p.inputs, chunk);
-  team.parallelParts(p.examples * p.groups * perPlane, 1, [&](int64_t begin, int64_t end, int part) {
+  team.parallelParts(p.samples * p.groups * perPlane, 1, [&](int64_t begin, int64_t end, int part) {
     const Scratch room = scratchOf(p, scratch, part);
     for (int64_t item = begin; item < end; ++item) {
       int64_t plane = item / perPlane, c = item % perPlane * chunk, channels = std::min(chunk, p.inputs - c);
@@ -223,8 +223,8 @@ void kernelGrad(ThreadTeam &team, const VectorKernels &kernels, const Convolutio
       for (int64_t r = 0; half && accumulate && r < outputs; ++r)
         kernels.widen(p.outType, result + r * p.inputs * taps, row, filter + r * row);
       bool add = accumulate;
-      for (int64_t example = 0; example < p.examples; ++example) {
-        int64_t plane = example * p.groups + group;
+      for (int64_t sample = 0; sample < p.samples; ++sample) {
+        int64_t plane = sample * p.groups + group;
         for (int64_t first = 0; first < cells; first += cellBlock, add = true) {
           int64_t last = std::min(first + cellBlock, cells);
           layOut(w, x + (plane * p.inputs + c) * w.imageCells(), channels, first, last, columns);

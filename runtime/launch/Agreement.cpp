@@ -59,11 +59,11 @@ std::string take(std::string_view &bytes) {
 
 std::vector<Term> termsOf(const RunPosition &begin) {
   return {{"step", "a start at step " + std::to_string(begin.step)},
-          {"position", "a start at example " + std::to_string(begin.examples)},
+          {"position", "a start at sample " + std::to_string(begin.samples)},
           number("seed", begin.seed)};
 }
 
-std::vector<Term> termsOf(const Image &image, const Options &options, int64_t steps, int64_t examples,
+std::vector<Term> termsOf(const Image &image, const Options &options, int64_t steps, int64_t samples,
                           const RunIdentity &identity) {
   std::ostringstream program;
   program << "program " << std::hex
@@ -84,7 +84,7 @@ std::vector<Term> termsOf(const Image &image, const Options &options, int64_t st
       number("--on-nonfinite", static_cast<int>(options.onNonfinite)),
       flag("--on-moe-overflow=drop", options.mayDropRows),
       number("--max-grad-norm-ratio", options.maxGradNormRatio),
-      {"examples", "data of " + std::to_string(examples) + " examples"},
+      {"samples", "data of " + std::to_string(samples) + " samples"},
       {"data", "the data " + data},
       {"steps", std::to_string(steps) + " steps"},
       option("--shuffle", options.data.shuffle ? std::to_string(*options.data.shuffle) : ""),

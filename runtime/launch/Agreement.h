@@ -27,8 +27,8 @@ struct Term {
 };
 
 /// Terms on which all ranks of a run must agree before they look for a checkpoint together. `steps` is their number in
-/// all, `examples` the number of samples of the data, whose files `identity` names.
-std::vector<Term> termsOf(const Image &image, const Options &options, int64_t steps, int64_t examples,
+/// all, `samples` the number of samples of the data, whose files `identity` names.
+std::vector<Term> termsOf(const Image &image, const Options &options, int64_t steps, int64_t samples,
                           const RunIdentity &identity);
 /// The further terms on which ranks must agree: the position at which the run starts.
 std::vector<Term> termsOf(const RunPosition &begin);

@@ -287,7 +287,7 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
     if (steps == 0)
       steps = stepsOf(batches, std::max<int64_t>(options.epochs, 1));
     if (world)
-      checkAgreement(*world, termsOf(image, options, steps, batches.exampleCount(), identity));
+      checkAgreement(*world, termsOf(image, options, steps, batches.sampleCount(), identity));
     start = startOf(launch, image, options, identity, world.get());
     checkWindow(options, start.begin.step + 1, steps);
     if (!options.trains())

@@ -284,7 +284,7 @@ private:
 
   /// Loads the newest checkpoint, and goes on with the data behind `step`.
   void rollBack(const std::string &what, int64_t &step) {
-    int64_t from = step, examples = positionAfter(step).examples;
+    int64_t from = step, samples = positionAfter(step).samples;
     writer->finish();
     const std::string &folder = shared.options.checkpoint;
     auto reader = shared.disks.areSeveral() ? gatherCheckpoint(folder, *newest, shared.disks, image, *rank.world)
@@ -292,7 +292,7 @@ private:
     reader->load(rank);
     device->uploadStates();
     base = reader->position();
-    base.examples = examples;
+    base.samples = samples;
     guard = SpikeGuard(shared.options.maxGradNormRatio, base.gradNorms);
     rank.gradNormLimit = agree({false, Verdict::Good, false, false, guard.limit()}).gradNormLimit;
     step = base.step;
@@ -466,7 +466,7 @@ private:
     const auto *lossScale = scalar<float>(DTCC_SCALAR_LOSS_SCALE), *skipped = scalar<float>(DTCC_SCALAR_SKIPPED);
     facts.hasLossScale = hasLossScale();
     facts.lossScale = lossScale ? static_cast<double>(*lossScale) : 0;
-    int64_t first = positionAfter(step - 1).examples;
+    int64_t first = positionAfter(step - 1).samples;
     dataSeconds = 0;
     int64_t slotsLeft = image.mesh().slots();
     ownSeconds = -1;
@@ -474,7 +474,7 @@ private:
     executor.runStep([&](int64_t slot) {
       fill(slot, first);
       if (--slotsLeft == 0 && step < shared.steps)
-        readAhead.begin(positionAfter(step).examples);
+        readAhead.begin(positionAfter(step).samples);
     });
     if (std::optional<double> others = device->exchangeSeconds())
       ownSeconds = static_cast<float>(std::chrono::duration<double>(Trace::Clock::now() - begin).count() - *others);
@@ -528,7 +528,7 @@ private:
 
   RunPosition positionAfter(int64_t step) const {
     RunPosition position = base;
-    position.examples += (step - position.step) * image.training().batch;
+    position.samples += (step - position.step) * image.training().batch;
     position.step = step;
     position.gradNorms = guard.norms();
     return position;

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Error.h"
-#include "runtime/data/ExampleSource.h"
 #include "runtime/data/Npy.h"
+#include "runtime/data/SampleSource.h"
 #include "runtime/data/TokenCorpus.h"
 #include "tests/fuzz/Target.h"
 
@@ -16,12 +16,12 @@
 using namespace dtcc;
 
 /// Reads the first and the last sample of a source.
-static void readEnds(const rt::ExampleSource &source, int64_t elements) {
+static void readEnds(const rt::SampleSource &source, int64_t elements) {
   std::vector<float> cells(static_cast<size_t>(elements));
   rt::CellRoom room;
-  if (source.examples() > 0)
-    for (int64_t example : {int64_t(0), source.examples() - 1}) {
-      rt::StoredCells stored = source.at(example, 0, elements, room);
+  if (source.samples() > 0)
+    for (int64_t sample : {int64_t(0), source.samples() - 1}) {
+      rt::StoredCells stored = source.at(sample, 0, elements, room);
       rt::convertElements(stored.type, stored.data, DTCC_F32, cells.data(), elements, /*rounding=*/true);
     }
 }

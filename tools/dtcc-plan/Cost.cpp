@@ -86,7 +86,7 @@ static llvm::Error readBatch(const Arguments &arguments, Forecast &forecast) {
   llvm::Expected<int64_t> micro = arguments.count("micro-batch", 1), batch = arguments.count("batch", 0);
   if (!micro || !batch)
     return llvm::joinErrors(micro.takeError(), batch.takeError());
-  forecast.run.examples = double(*micro);
+  forecast.run.samples = double(*micro);
   forecast.batch = double(*batch ? *batch : *micro * plan.dp * plan.microbatches);
   int64_t slice = *micro * plan.dp, all = int64_t(forecast.batch);
   if (all % slice != 0)
@@ -107,7 +107,7 @@ static RunForecast priceSizes(const Forecast &given) {
   forecast.heading = llvm::formatv("{0:f2} billion parameters on {1}: dp={2} tp={3} cp={4} pp={5}, ZeRO {6}, {7} "
                                    "micro-batches of {8}",
                                    given.model.parameters() / 1e9, given.cluster.name, plan.dp, plan.tp, plan.cp,
-                                   plan.pp, plan.zero, plan.microbatches, given.run.examples)
+                                   plan.pp, plan.zero, plan.microbatches, given.run.samples)
                          .str();
   forecast.note = "clusters of one kind differ by some 10 %";
   forecast.parameters = given.model.parameters();

@@ -46,12 +46,12 @@ namespace {
 /// The loops of a convolution; the three ops name them alike.
 struct ConvolutionLoops {
   Dims image, kernel, result;
-  int64_t example, inputs, outputs;
+  int64_t sample, inputs, outputs;
 
   ConvolutionLoops(FactorMap &map, Value x, Value weights, Value y, int64_t spatial) {
     bool grouped = rankOf(x) == spatial + 3;
-    example = map.add(shapeOf(x)[0]);
-    image = result = {example};
+    sample = map.add(shapeOf(x)[0]);
+    image = result = {sample};
     if (grouped) {
       int64_t group = map.add(shapeOf(x)[1]);
       for (Dims *dims : {&image, &kernel, &result})
@@ -127,7 +127,7 @@ FactorMap ConvolutionKernelGradOp::getFactorMap() {
   FactorMap map;
   map.linear = {{0}, {1}};
   ConvolutionLoops loops(map, getX(), getDkernel(), getDy(), getStrides().size());
-  setFactorKind(map, loops.example, FactorKind::Reduce, PaddingNeed::Neutral);
+  setFactorKind(map, loops.sample, FactorKind::Reduce, PaddingNeed::Neutral);
   map.operands = {loops.result, loops.image};
   map.results = {loops.kernel};
   return map;

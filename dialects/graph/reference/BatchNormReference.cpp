@@ -21,13 +21,13 @@ namespace {
 struct Places {
   Places(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims, int64_t groups)
       : kept(without(range(0, shape.size()), dims)), strides(rowMajorStrides(at(shape, kept))),
-        channels(product(at(shape, kept))), examples(shape[0] / groups) {}
+        channels(product(at(shape, kept))), samples(shape[0] / groups) {}
   int64_t channel(ArrayRef<int64_t> index) const { return positionOf(at(index, kept), strides); }
   int64_t statistic(ArrayRef<int64_t> index) const { return index[0] * channels + channel(index); }
-  int64_t group(ArrayRef<int64_t> index) const { return index[0] / examples * channels + channel(index); }
+  int64_t group(ArrayRef<int64_t> index) const { return index[0] / samples * channels + channel(index); }
 
   Dims kept, strides;
-  int64_t channels, examples;
+  int64_t channels, samples;
 };
 } // namespace
 
@@ -90,7 +90,7 @@ LogicalResult BatchNormParamGradOp::evaluate(Operands operands, Results results,
 }
 
 LogicalResult RunningStatisticsOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
-  int64_t channels = operands[0].size(), groups = getGroups(), examples = operands[2].shape[0] / groups;
+  int64_t channels = operands[0].size(), groups = getGroups(), samples = operands[2].shape[0] / groups;
   double momentum = getMomentum().convertToDouble(), cells = getCells();
   double correction = getUnbiased() ? cells / (cells - 1) : 1;
   for (int which = 0; which < 2; ++which) {
@@ -98,8 +98,8 @@ LogicalResult RunningStatisticsOp::evaluate(Operands operands, Results results, 
     for (int64_t group = 0; group < groups; ++group)
       for (int64_t c = 0; c < channels; ++c) {
         double statistic = 0;
-        for (int64_t i = 0; i < examples; ++i)
-          statistic += operands[2 + which].floats[(group * examples + i) * channels + c] / double(examples);
+        for (int64_t i = 0; i < samples; ++i)
+          statistic += operands[2 + which].floats[(group * samples + i) * channels + c] / double(samples);
         double &running = results[which].floats[c];
         running = (1 - momentum) * running + momentum * statistic * (which ? correction : 1);
       }

@@ -122,21 +122,21 @@ static Tensor tiled(Emitter &emit, const Tensor &x, const Windows &w) {
 
 /// x [n, c..], kernel [m, c / groups..]; with groups both get a dimension of groups.
 static Tensor convolution(Emitter &emit, const Tensor &x, const Tensor &kernel, int64_t groups, const Windows &w) {
-  int64_t examples = shapeOf(x)[0], outputs = shapeOf(kernel)[0], inputs = shapeOf(kernel)[1];
+  int64_t samples = shapeOf(x)[0], outputs = shapeOf(kernel)[0], inputs = shapeOf(kernel)[1];
   Tensor image = x, filter = kernel;
-  SmallVector<int64_t> leading{examples, outputs};
+  SmallVector<int64_t> leading{samples, outputs};
   if (groups > 1) {
-    SmallVector<int64_t> in{examples, groups, inputs}, weights{groups, outputs / groups, inputs};
+    SmallVector<int64_t> in{samples, groups, inputs}, weights{groups, outputs / groups, inputs};
     llvm::append_range(in, w.image);
     llvm::append_range(weights, w.window);
     image = emit.reshape(x, in);
     filter = emit.reshape(kernel, weights);
-    leading = {examples, groups, outputs / groups};
+    leading = {samples, groups, outputs / groups};
   }
   OpBuilder &builder = emit.getBuilder();
   auto op = graph::ConvolutionOp::create(builder, emit.getLoc(), typeLike(x, withResult(leading, w)), emit.value(image),
                                          emit.value(filter), w.strides, w.dilations, w.low);
-  return emit.reshape(emit.fromValue(op), withResult({examples, outputs}, w));
+  return emit.reshape(emit.fromValue(op), withResult({samples, outputs}, w));
 }
 
 static LogicalResult convRule(OpBinder &node) {

@@ -142,9 +142,9 @@ std::optional<std::string> PlanApplier::placeOp(Operation *op) {
   const std::vector<Axes> planned = factors.axesFrom([&](int64_t factor) { return plan.axesOf(entry, factor); });
   // An axis of the batch or of positions that the plan gives to a factor of this op splits that
   // instead: experts, heads.
-  Axes examples = batchAxes, positions = sequenceAxes;
+  Axes samples = batchAxes, positions = sequenceAxes;
   for (const Axes &axes : planned)
-    for (Axes *rest : {&examples, &positions})
+    for (Axes *rest : {&samples, &positions})
       std::erase_if(*rest, [&](const std::string &axis) { return contains(axes, axis); });
   Placement &placement = placements[op];
   placement.factors.resize(planned.size());
@@ -154,10 +154,10 @@ std::optional<std::string> PlanApplier::placeOp(Operation *op) {
   for (size_t f = 0; f < planned.size(); ++f) {
     if (!inputs.batch.contains(classes.ofFactor(op, f)) || !factors.assignable[f])
       continue;
-    if (batch && llvm::any_of(examples, [&](const std::string &axis) { return plan.mesh.isTime(axis); }))
+    if (batch && llvm::any_of(samples, [&](const std::string &axis) { return plan.mesh.isTime(axis); }))
       return "samples meet each other here; they cannot be split over micro-batches: take one";
     batch = f;
-    placement.give(f, examples);
+    placement.give(f, samples);
   }
   // Positions next; where there are two, queries and keys, the first.
   for (size_t f = 0; f < planned.size(); ++f)

@@ -49,7 +49,7 @@ Convolution parametersOf(const ConvolutionProblem &problem, const CheckedOperand
   const Window &w = problem.window;
   const auto least = [](int64_t value) { return std::max<int64_t>(value, 1); };
   int64_t most =
-      std::max({least(problem.examples) * least(w.resultCells()), least(problem.examples) * least(w.imageCells()),
+      std::max({least(problem.samples) * least(w.resultCells()), least(problem.samples) * least(w.imageCells()),
                 problem.inputs * w.windowCells(), problem.outputs * w.windowCells(), problem.inputs * w.imageCells(),
                 problem.outputs * w.resultCells(), problem.groups});
   for (int d = 0; d < 3; ++d)
@@ -65,7 +65,7 @@ Convolution parametersOf(const ConvolutionProblem &problem, const CheckedOperand
     p.strides[d] = static_cast<int32_t>(w.strides[d]), p.dilations[d] = static_cast<int32_t>(w.dilations[d]);
     p.low[d] = static_cast<int32_t>(w.low[d]);
   }
-  p.examples = static_cast<int32_t>(problem.examples), p.groups = static_cast<int32_t>(problem.groups);
+  p.samples = static_cast<int32_t>(problem.samples), p.groups = static_cast<int32_t>(problem.groups);
   p.inputs = static_cast<int32_t>(problem.inputs), p.outputs = static_cast<int32_t>(problem.outputs);
   p.windowCells = Division::by(std::max(p.window.cells(), 1));
   p.resultCells = Division::by(std::max(p.result.cells(), 1));
@@ -82,7 +82,7 @@ public:
         kernel(launcher, "DirectConvolution", rowOf(direction).direct) {
     const ConvolutionProblem &c = command.problem;
     p.of = parameters, p.type = c.type, p.outType = c.outType;
-    const int64_t images = c.examples * c.groups;
+    const int64_t images = c.samples * c.groups;
     blocks = direction == Forward ? partsOf(images * c.outputs * c.window.resultCells(), directThreads)
              : direction == InputGrad
                  ? partsOf(images * c.inputs * c.window.imageCells(), directThreads)
@@ -110,16 +110,16 @@ public:
     const ConvolutionProblem &c = command.problem;
     const Window &w = c.window;
     const int64_t taps = w.windowCells(), cells = w.resultCells();
-    int64_t tileRows = c.outputs, columns = c.examples * cells, layers = 1, leftDepth = c.inputs * taps;
+    int64_t tileRows = c.outputs, columns = c.samples * cells, layers = 1, leftDepth = c.inputs * taps;
     if (direction == InputGrad) {
       // The largest phase's columns; its left rows never lie by their depth.
-      tileRows = c.inputs, columns = c.examples, leftDepth = 1;
+      tileRows = c.inputs, columns = c.samples, leftDepth = 1;
       for (int d = 0; d < 3; ++d)
         columns *= partsOf(w.image[d], w.strides[d]), layers *= w.strides[d];
       if (layers > mostLayers)
         operands.reject("the product of strides must be at most ", mostLayers, ", got: ", layers);
     } else if (direction == KernelGrad) {
-      const int64_t depth = c.examples * cells;
+      const int64_t depth = c.samples * cells;
       columns = c.inputs * taps, leftDepth = cells;
       layers = gpu_workspace::convolutionParts(c.groups, c.outputs, columns, depth);
       p.partDepth = static_cast<int32_t>(std::max<int64_t>(partsOf(partsOf(depth, layers), partUnit), 1) * partUnit);
@@ -202,11 +202,11 @@ std::optional<PointwiseProduct> pointwiseProduct(const ConvolutionCommand &comma
   bool whole = c.window.windowCells() == 1 && cells == c.window.imageCells() && !operands.isPredicated();
   for (int d = 0; d < 3; ++d)
     whole &= c.window.strides[d] == 1 && c.window.low[d] == 0;
-  if (!whole || (c.groups > 1 && c.examples > 1) || (direction == KernelGrad && c.examples > 1) || cells % unit != 0 ||
+  if (!whole || (c.groups > 1 && c.samples > 1) || (direction == KernelGrad && c.samples > 1) || cells % unit != 0 ||
       c.inputs % unit != 0 || c.outputs % unit != 0)
     return std::nullopt;
   ProductCommand product;
-  product.g = c.examples * c.groups, product.type = c.type, product.outType = c.outType;
+  product.g = c.samples * c.groups, product.type = c.type, product.outType = c.outType;
   product.accumulate = command.accumulate;
   // Images [g, channels, cells]; the kernel [outputs, inputs], for each group or the same for each sample.
   const int64_t kernelStep = c.groups > 1 ? c.outputs * c.inputs : 0;

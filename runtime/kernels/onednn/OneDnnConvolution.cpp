@@ -51,7 +51,7 @@ public:
 
   /// False if the library refuses.
   bool init(const ConvolutionProblem &p) {
-    samples = p.examples;
+    samples = p.samples;
     const size_t sampleBytes =
         static_cast<size_t>(p.groups * (p.inputs * p.window.imageCells() + p.outputs * p.window.resultCells())) *
         sizeof(float);
@@ -233,7 +233,7 @@ std::unique_ptr<OneDnnConvolution> createOneDnnConvolution(const ConvolutionProb
   // Gradients of a few channels fill a small part of a vector: a third of the rate of our own columns.
   const bool fewChannels = direction == ConvolutionDirection::InputGrad && problem.groups == 1 && problem.inputs < 16;
   // Halves are summed in single precision until they are complete, which oneDNN does not promise.
-  if (!library().engine || problem.type != DTCC_F32 || fewChannels || problem.examples == 0)
+  if (!library().engine || problem.type != DTCC_F32 || fewChannels || problem.samples == 0)
     return nullptr;
   auto convolution = std::make_unique<Convolution>(direction);
   if (!convolution->init(problem))

@@ -56,7 +56,7 @@ ConvolutionCommand::ConvolutionCommand(const CheckedOperands &operands, Convolut
   if (x[0] != y[0] || x[1] != y[1] || x[1] != kernel[0] || x[2] != kernel[2] || y[2] != kernel[1])
     operands.reject("image [n,g,c], kernel [g,o,c] and result [n,g,o] must fit, got: [", x[0], ",", x[1], ",", x[2],
                     "], [", kernel[0], ",", kernel[1], ",", kernel[2], "], [", y[0], ",", y[1], ",", y[2], "]");
-  problem.examples = x[0], problem.groups = x[1], problem.inputs = x[2], problem.outputs = y[2];
+  problem.samples = x[0], problem.groups = x[1], problem.inputs = x[2], problem.outputs = y[2];
   for (size_t d = 0; d < 3; ++d)
     problem.window.image[d] = x[3 + d], problem.window.window[d] = kernel[3 + d], problem.window.result[d] = y[3 + d];
   readSteps(operands, 0, problem.window);

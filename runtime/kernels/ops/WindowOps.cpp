@@ -32,7 +32,7 @@ public:
   std::string problem() const override {
     const ConvolutionProblem &p = command.problem;
     static const char *const names[] = {"convolution", "convolution_input_grad", "convolution_kernel_grad"};
-    std::string text = message(names[static_cast<size_t>(direction)], " ", p.examples, " x ", p.groups, " x ", p.inputs,
+    std::string text = message(names[static_cast<size_t>(direction)], " ", p.samples, " x ", p.groups, " x ", p.inputs,
                                " x ", p.outputs, "; ", dtypeName(p.type), " to ", dtypeName(p.outType));
     const Window &w = p.window;
     for (const auto &[name, three] : {std::pair("image", w.image),

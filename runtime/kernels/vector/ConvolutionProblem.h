@@ -20,7 +20,7 @@ namespace dtcc::rt {
 /// x [samples, groups, inputs, image], kernel [groups, outputs, inputs, window],
 /// y [samples, groups, outputs, result].
 struct ConvolutionProblem {
-  int64_t examples = 1, groups = 1, inputs = 1, outputs = 1;
+  int64_t samples = 1, groups = 1, inputs = 1, outputs = 1;
   Window window;
   dtcc_dtype type = DTCC_F32, outType = DTCC_F32; // of operands: f32, bf16 or f16; of the result: that, or f32
 };

@@ -1,6 +1,6 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""broken_data.py FOLDER: writes damaged forms of FOLDER/input_ids.npy [examples, 33] into the current folder. Standard
+"""broken_data.py FOLDER: writes damaged forms of FOLDER/input_ids.npy [samples, 33] into the current folder. Standard
 library only."""
 import ast
 import os

@@ -88,11 +88,11 @@ struct ConvolutionCase {
     const Window &w = p.window;
     std::mt19937 random(5);
     int64_t image = w.imageCells(), taps = w.windowCells(), cells = w.resultCells();
-    x = randomCells(p.examples * p.groups * p.inputs * image, random);
+    x = randomCells(p.samples * p.groups * p.inputs * image, random);
     kernel = randomCells(p.groups * p.outputs * p.inputs * taps, random);
-    dy = randomCells(p.examples * p.groups * p.outputs * cells, random);
+    dy = randomCells(p.samples * p.groups * p.outputs * cells, random);
     y.resize(dy.size()), dx.resize(x.size()), dkernel.resize(kernel.size());
-    for (int64_t plane = 0; plane < p.examples * p.groups; ++plane)
+    for (int64_t plane = 0; plane < p.samples * p.groups; ++plane)
       for (int64_t o = 0; o < p.outputs; ++o)
         for (int64_t c = 0; c < p.inputs; ++c)
           forEachRead(w, [&](int64_t to, int64_t tap, int64_t cell) {
@@ -215,9 +215,9 @@ TEST(Convolution, OfHalvesIsThatOfTheirValuesRoundedOnce) {
         kernels.widen(type, bits.data(), count, values.data());
         return std::pair(values, bits);
       };
-      const auto [x, halfX] = cells(p.examples * p.groups * p.inputs * w.imageCells());
+      const auto [x, halfX] = cells(p.samples * p.groups * p.inputs * w.imageCells());
       const auto [kernel, halfKernel] = cells(p.groups * p.outputs * p.inputs * w.windowCells());
-      const auto [dy, halfDy] = cells(p.examples * p.groups * p.outputs * w.resultCells());
+      const auto [dy, halfDy] = cells(p.samples * p.groups * p.outputs * w.resultCells());
       ThreadTeam team(2);
       TeamScratch scratch(2);
       // result(convolve, start, start's bits): of f32, and of halves as f32.

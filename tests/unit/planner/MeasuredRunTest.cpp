@@ -105,12 +105,12 @@ TEST(Fit, FindsWhatMadeTheTimes) {
   truth.host *= 3;
   int number = 0;
   for (double hidden : {512.0, 1024.0, 2048.0, 4096.0, 8192.0})
-    for (double examples : {1.0, 4.0}) {
+    for (double samples : {1.0, 4.0}) {
       Transformer model{24, hidden, hidden / 128, hidden / 128, 4 * hidden, 50304, 1024, false, true};
       Parallelism plan;
       plan.microbatches = 4;
       RunSetting setting;
-      setting.examples = examples;
+      setting.samples = samples;
       const Device &device = *findDevice("a100");
       FitRow row{makeStepProblem(model, plan, setting, softwareOf(Framework::PyTorch), device, fabricOf(device)), 0,
                  "source " + std::to_string(number++ % 3), std::to_string(hidden)};

@@ -48,7 +48,7 @@ TEST(Memory, StateParts) {
 TEST(Memory, KeptByALayer) {
   Software software = softwareOf(Framework::MegatronLM);
   RunSetting run;
-  run.examples = 4;
+  run.samples = 4;
   run.attention = AttentionKernel::Plain;
   double values = 4 * 2048.0 * 2048, scores = 5 * 16 * 2048.0 / 2048;
   auto kept = [&](int64_t tp, bool sequence, Recompute recompute) {

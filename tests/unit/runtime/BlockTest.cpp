@@ -238,7 +238,7 @@ TEST(Checkpoint, LoadsUnderEveryOtherPlan) {
     for (std::thread &writer : writers)
       writer.join();
     CheckpointReader reader(checkpointPath(folder.path, 3));
-    EXPECT_EQ(reader.position().examples, 24);
+    EXPECT_EQ(reader.position().samples, 24);
     for (OneState &loader : layoutsOf(DTCC_INIT_ZERO)) {
       auto loaded = loader.ranks();
       for (auto &held : loaded)

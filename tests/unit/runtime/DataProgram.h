@@ -43,7 +43,7 @@ public:
     arena = b.arena("work");
     b.header.training.batch = batch;
   }
-  /// An input sharded over {mb, dp} in its examples and over `columns` in dimension 1.
+  /// An input sharded over {mb, dp} in its samples and over `columns` in dimension 1.
   dtcc_input &input(const char *name, dtcc_dtype type, std::vector<int64_t> rest, int64_t ranks = 1,
                     dtcc_input_role role = DTCC_INPUT_DATA) {
     dtcc_input row{};

@@ -86,7 +86,7 @@ TEST(Batches, EveryRankAndSlotGetsItsPart) {
   EXPECT_EQ(program.values<float>(batches, 0, 1, 0, 0), (std::vector<float>{2, 3}));
   EXPECT_EQ(program.values<float>(batches, 0, 0, 1, 0), (std::vector<float>{4, 5}));
   EXPECT_EQ(program.values<float>(batches, 0, 1, 1, 4), (std::vector<float>{14, 15}));
-  // The third step starts again: examples 8 and 9 make no full batch.
+  // The third step starts again: samples 8 and 9 make no full batch.
   EXPECT_EQ(program.values<float>(batches, 0, 0, 0, 8), (std::vector<float>{0, 1}));
 }
 
@@ -117,14 +117,14 @@ TEST(Batches, ConvertsWhatFits) {
     });
   };
   EXPECT_EQ(convert("<i8", DTCC_I32, std::vector<int64_t>{1, -5}), "");
-  EXPECT_NE(convert("<i8", DTCC_I32, std::vector<int64_t>{1, int64_t(1) << 40}).find("example 1"), std::string::npos);
+  EXPECT_NE(convert("<i8", DTCC_I32, std::vector<int64_t>{1, int64_t(1) << 40}).find("sample 1"), std::string::npos);
   EXPECT_NE(convert("<i8", DTCC_F32, std::vector<int64_t>{16777217}).find("exact as f32"), std::string::npos);
   EXPECT_TRUE(notes.empty());
   EXPECT_EQ(convert("<f8", DTCC_F32, std::vector<double>{0.1, -2, HUGE_VAL}), "");
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_NE(notes[0].find("x.npy holds f64, which is rounded to f32, the type of the input 'x'"), std::string::npos);
   std::string outside = convert("<f8", DTCC_F32, std::vector<double>{0.5, 1e39});
-  EXPECT_NE(outside.find("example 1"), std::string::npos) << outside;
+  EXPECT_NE(outside.find("sample 1"), std::string::npos) << outside;
   EXPECT_NE(outside.find("the value must be within the range of f32, got: 1e+39"), std::string::npos) << outside;
   EXPECT_EQ(convert("<f4", DTCC_F32, std::vector<float>{0.1f}), "");
   EXPECT_TRUE(notes.empty());
@@ -151,10 +151,10 @@ TEST(Batches, ChecksBoundsAndNamesTheCulprit) {
   };
   EXPECT_EQ(run(6, -100), "");
   std::string high = run(5, -100), ignored = run(6, 0);
-  EXPECT_NE(high.find("y.npy: input 'y', example 2, element 0: the value must be from 0 to 4, got: 5"),
+  EXPECT_NE(high.find("y.npy: input 'y', sample 2, element 0: the value must be from 0 to 4, got: 5"),
             std::string::npos)
       << high;
-  EXPECT_NE(ignored.find("example 1, element 0"), std::string::npos) << ignored;
+  EXPECT_NE(ignored.find("sample 1, element 0"), std::string::npos) << ignored;
 }
 
 TEST(Batches, RefusesWrongShapesAndCounts) {
@@ -168,9 +168,9 @@ TEST(Batches, RefusesWrongShapesAndCounts) {
   uneven.input("x", DTCC_F32, {4});
   uneven.input("z", DTCC_F32, {4});
   auto open = [&](InputsOnly &program) { return failure([&] { Batches(program.image(), {{folder.path}, "", {}}); }); };
-  EXPECT_NE(open(wrong).find("must have the shape [examples, 3], got: [examples, 4]"), std::string::npos);
-  EXPECT_NE(open(few).find("a batch needs 8 examples, got: 6"), std::string::npos);
-  EXPECT_NE(open(uneven).find("as many examples"), std::string::npos);
+  EXPECT_NE(open(wrong).find("must have the shape [samples, 3], got: [samples, 4]"), std::string::npos);
+  EXPECT_NE(open(few).find("a batch needs 8 samples, got: 6"), std::string::npos);
+  EXPECT_NE(open(uneven).find("as many samples"), std::string::npos);
 }
 
 /// Two nodes and three edges a step: each file goes on by its own rows, and whole steps are shuffled.
@@ -206,7 +206,7 @@ TEST(Batches, InputsMayHaveDifferentNumbersOfRows) {
   EXPECT_EQ(seen.size(), 4u);
 
   std::string behind = failure([&] { program.values<int64_t>(batches, 0, 0, 0, 3); });
-  EXPECT_NE(behind.find("a run cannot go on behind example 3"), std::string::npos) << behind;
+  EXPECT_NE(behind.find("a run cannot go on behind sample 3"), std::string::npos) << behind;
   writeNpy(folder / "edges.npy", "<i8", "(11,)", numbers.data(), 88);
   std::string few = failure([&] { Batches(program.image(), {{folder.path}, "", {}}); });
   EXPECT_NE(few.find("edges.npy has 11, 3 a step"), std::string::npos) << few;
@@ -399,7 +399,7 @@ TEST(Data, TakesShardsOfArrays) {
   auto open = [&](const std::string &data) { return failure([&] { Batches(program.image(), {{data}, "", {}}); }); };
   EXPECT_NE(open("x=" + folder / "*.npy").find("no file has such a name"), std::string::npos);
   writeNpy(folder / "x/c.npy", "<f4", "(1, 3)", cells.data(), 12);
-  EXPECT_NE(open(folder.path).find("x/c.npy: the input 'x' must have the shape [examples, 2], got: [examples, 3]"),
+  EXPECT_NE(open(folder.path).find("x/c.npy: the input 'x' must have the shape [samples, 2], got: [samples, 3]"),
             std::string::npos);
 }
 

@@ -162,7 +162,7 @@ TEST_F(Program, ProcessesOfOneNodeTrainAsThreads) {
   EXPECT_NE(mismatch.output.find("the plan has 4 ranks, and torchrun started 2 processes"), std::string::npos);
 }
 
-// Only the rank that reads example 7 fails; the others must not wait for it for ever.
+// Only the rank that reads sample 7 fails; the others must not wait for it for ever.
 TEST_F(Program, OneRanksBadInputStopsAll) {
   std::vector<double> x(44 * 5, 0.5);
   x[7 * 5 + 1] = 1e39; // more than an f32 holds
@@ -171,13 +171,13 @@ TEST_F(Program, OneRanksBadInputStopsAll) {
   for (int ranks : {1, 2, 4}) {
     Outcome outcome = run(ranks, options, 2);
     EXPECT_EQ(outcome.status, 1);
-    EXPECT_NE(outcome.output.find("example 7, element 1"), std::string::npos) << outcome.output;
+    EXPECT_NE(outcome.output.find("sample 7, element 1"), std::string::npos) << outcome.output;
     EXPECT_EQ(outcome.output.find("another rank"), std::string::npos) << outcome.output;
   }
   if (DTCC_TEST_MPI) {
     Outcome outcome = runMpi(2, 2, options);
     EXPECT_EQ(outcome.status, 1);
-    EXPECT_NE(outcome.output.find("example 7, element 1"), std::string::npos) << outcome.output;
+    EXPECT_NE(outcome.output.find("sample 7, element 1"), std::string::npos) << outcome.output;
   }
 }
 

@@ -66,10 +66,10 @@ void writeNpy(const std::string &path, const std::string &descr, const std::stri
   writeFile(path, file);
 }
 
-void writeRegressionData(const Folder &folder, int64_t examples) {
+void writeRegressionData(const Folder &folder, int64_t samples) {
   const float w[] = {1, -2, 3, 0.5f, 0};
   std::vector<float> x, y;
-  for (int64_t i = 0; i < examples; ++i) {
+  for (int64_t i = 0; i < samples; ++i) {
     float sum = 0;
     for (int64_t j = 0; j < 5; ++j) {
       x.push_back(static_cast<float>(2 * uniformElement(3, 0, static_cast<uint64_t>(i * 5 + j)) - 1));
@@ -77,7 +77,7 @@ void writeRegressionData(const Folder &folder, int64_t examples) {
     }
     y.push_back(sum);
   }
-  std::string count = std::to_string(examples);
+  std::string count = std::to_string(samples);
   writeNpy(folder / "x.npy", "<f4", "(" + count + ", 5)", x.data(), x.size() * 4);
   writeNpy(folder / "y.npy", "<f4", "(" + count + ",)", y.data(), y.size() * 4);
 }

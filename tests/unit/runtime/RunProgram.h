@@ -43,7 +43,7 @@ void writeFile(const std::string &path, const std::string &bytes);
 std::string readFile(const std::string &path);
 
 /// x [samples, 5] and y [samples] of a known linear function, in `folder`.
-void writeRegressionData(const Folder &folder, int64_t examples);
+void writeRegressionData(const Folder &folder, int64_t samples);
 
 /// The numbers after `"key":` of every line of a metrics file.
 std::vector<double> metric(const std::string &path, const std::string &key);

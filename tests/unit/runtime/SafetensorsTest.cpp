@@ -168,10 +168,10 @@ TEST(Manifest, RefusesWhatIsDamaged) {
   EXPECT_NE(with("\"length\": 6", "\"length\": 4").find("inside its bucket"), std::string::npos);
   EXPECT_NE(with("\"axes\": [", "\"axes\": [0, 0").find("must name an axis once"), std::string::npos);
   // A run that began there would read before its data.
-  for (const char *examples : {"9223372036854775807", "72057594037927937", "18446744073709551615", "-1"})
-    EXPECT_NE(with("\"examples\": 24", std::string("\"examples\": ") + examples).find("'examples' must be"),
+  for (const char *samples : {"9223372036854775807", "72057594037927937", "18446744073709551615", "-1"})
+    EXPECT_NE(with("\"examples\": 24", std::string("\"examples\": ") + samples).find("'examples' must be"),
               std::string::npos)
-        << examples;
+        << samples;
   EXPECT_NE(with("\"padded\": 5", "\"padded\": 1152921504606846976").find("at most 2^56"), std::string::npos);
   EXPECT_NE(refuse(std::string(100'000, '[')).find("at most 64 deep"), std::string::npos);
   EXPECT_NE(refuse("{\"step\": " + std::string(100'000, '[')).find("at most 64 deep"), std::string::npos);

@@ -82,7 +82,7 @@ struct GraphAgainstSizesTest : StepFixture {
     plan.sequenceParallel = shape.sequenceParallel;
     plan.recompute = recompute;
     cost::RunSetting run;
-    run.examples = double(kBatch) / double(shape.dp * shape.microbatches);
+    run.samples = double(kBatch) / double(shape.dp * shape.microbatches);
     run.attention = pricer.facts().software.attention;
     both.sizes = cost::priceStep(
         cost::makeStepProblem(model, plan, run, pricer.facts().software, machine.device, machine.fabric),

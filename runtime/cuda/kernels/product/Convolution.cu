@@ -41,21 +41,21 @@ DTCC_DEVICE WindowTap imageTap(const Convolution &p, int32_t i) {
 }
 /// First cell in x of the window of a result cell, in the first channel of group 0.
 DTCC_DEVICE WindowCell imageCell(const Convolution &p, int32_t i) {
-  const int32_t example = p.resultCells(i);
+  const int32_t sample = p.resultCells(i);
   WindowCell cell;
-  p.result.place(i - example * p.resultCells.value, cell.at);
+  p.result.place(i - sample * p.resultCells.value, cell.at);
 #pragma unroll
   for (int d = 0; d < 3; ++d)
     cell.at[d] = cell.at[d] * p.strides[d] - p.low[d];
-  cell.offset = static_cast<int64_t>(example) * p.groups * p.inputs * p.image.cells() +
+  cell.offset = static_cast<int64_t>(sample) * p.groups * p.inputs * p.image.cells() +
                 p.image.cell(cell.at[0], cell.at[1], cell.at[2]);
   return cell;
 }
 
 /// The first row of column `i`, a sample and a cell of it, of a result [samples, groups, channels, cells].
-DTCC_DEVICE Type *columnOf(const Convolution &p, int64_t group, int32_t channels, int32_t cells, int32_t example,
+DTCC_DEVICE Type *columnOf(const Convolution &p, int64_t group, int32_t channels, int32_t cells, int32_t sample,
                            int32_t cell) {
-  return static_cast<Type *>(p.out) + (example * p.groups + group) * channels * cells + cell;
+  return static_cast<Type *>(p.out) + (sample * p.groups + group) * channels * cells + cell;
 }
 
 /// A phase of the image along one dimension: cells first, first + stride, ..; they meet window cells tap, tap + step,
@@ -88,7 +88,7 @@ DTCC_KERNEL(convolution, Convolution, convolutionThreads(rows)) {
                          p.leftChunks != 0,
                          p.image.sizes,
                          p.outputs,
-                         p.examples * cells,
+                         p.samples * cells,
                          0,
                          depth,
                          tile % tiles * rows,
@@ -97,8 +97,8 @@ DTCC_KERNEL(convolution, Convolution, convolutionThreads(rows)) {
         in, [](int32_t k) DTCC_INLINE { return k; }, [&](int32_t i) DTCC_INLINE { return imageCell(p, i); },
         [&](int32_t i) DTCC_INLINE { return imageTap(p, i); },
         [&](int32_t column) DTCC_INLINE {
-          const int32_t example = p.resultCells(column);
-          Type *to = columnOf(p, group, p.outputs, cells, example, column - example * cells);
+          const int32_t sample = p.resultCells(column);
+          Type *to = columnOf(p, group, p.outputs, cells, sample, column - sample * cells);
           return [=](int32_t row, float sum)
                      DTCC_INLINE { to[static_cast<int64_t>(row) * cells] = static_cast<Type>(sum); };
         });
@@ -110,11 +110,11 @@ DTCC_KERNEL(convolution_input_grad, Convolution, convolutionThreads(rows)) {
   const Phase d(p, 0, number / (p.strides[1] * p.strides[2])), h(p, 1, number / p.strides[2] % p.strides[1]),
       w(p, 2, number % p.strides[2]);
   const Box cells = Box::of(d.cells, h.cells, w.cells), taps = Box::of(d.taps, h.taps, w.taps);
-  const Division perExample = Division::by(largest(cells.cells(), 1)),
+  const Division perSample = Division::by(largest(cells.cells(), 1)),
                  perOutput = Division::by(largest(taps.cells(), 1));
   const int32_t window = p.window.cells(), results = p.result.cells(), tiles = (p.inputs + rows - 1) / rows;
   const auto tile = static_cast<int32_t>(blockX());
-  const int32_t columns = p.examples * cells.cells(), column = tile / tiles * convolutionColumns;
+  const int32_t columns = p.samples * cells.cells(), column = tile / tiles * convolutionColumns;
   if (column >= columns)
     return; // phases differ in size
   for (int64_t group = blockZ(); group < p.groups; group += blocksZ()) {
@@ -142,11 +142,11 @@ DTCC_KERNEL(convolution_input_grad, Convolution, convolutionThreads(rows)) {
                  p.window.cell(d.tap + at[0] * d.step, h.tap + at[1] * h.step, w.tap + at[2] * w.step);
         },
         [&](int32_t i) DTCC_INLINE {
-          const int32_t example = perExample(i);
+          const int32_t sample = perSample(i);
           WindowCell cell;
-          cells.place(i - example * perExample.value, cell.at);
+          cells.place(i - sample * perSample.value, cell.at);
           cell.at[0] += d.start, cell.at[1] += h.start, cell.at[2] += w.start;
-          cell.offset = static_cast<int64_t>(example) * p.groups * p.outputs * results +
+          cell.offset = static_cast<int64_t>(sample) * p.groups * p.outputs * results +
                         p.result.cell(cell.at[0], cell.at[1], cell.at[2]);
           return cell;
         },
@@ -159,10 +159,10 @@ DTCC_KERNEL(convolution_input_grad, Convolution, convolutionThreads(rows)) {
           return tap;
         },
         [&](int32_t column) DTCC_INLINE {
-          const int32_t example = perExample(column), pixels = p.image.cells();
+          const int32_t sample = perSample(column), pixels = p.image.cells();
           int32_t at[3];
-          cells.place(column - example * perExample.value, at);
-          Type *to = columnOf(p, group, p.inputs, pixels, example,
+          cells.place(column - sample * perSample.value, at);
+          Type *to = columnOf(p, group, p.inputs, pixels, sample,
                               p.image.cell(d.first + at[0] * p.strides[0], h.first + at[1] * p.strides[1],
                                            w.first + at[2] * p.strides[2]));
           return [=](int32_t row, float sum)
@@ -173,7 +173,7 @@ DTCC_KERNEL(convolution_input_grad, Convolution, convolutionThreads(rows)) {
 
 DTCC_KERNEL(convolution_kernel_grad, Convolution, convolutionThreads(rows)) {
   const int32_t cells = p.result.cells(), columns = p.inputs * p.window.cells(), tiles = (p.outputs + rows - 1) / rows;
-  const int32_t depth = p.examples * cells, begin = static_cast<int32_t>(blockY()) * p.partDepth;
+  const int32_t depth = p.samples * cells, begin = static_cast<int32_t>(blockY()) * p.partDepth;
   const auto tile = static_cast<int32_t>(blockX());
   for (int64_t group = blockZ(); group < p.groups; group += blocksZ()) {
     const Operands in = {static_cast<const Cell *>(p.left) + group * p.outputs * cells,
@@ -190,8 +190,8 @@ DTCC_KERNEL(convolution_kernel_grad, Convolution, convolutionThreads(rows)) {
     multiplyWindows<Type, rows, true>(
         in,
         [&](int32_t k) DTCC_INLINE {
-          const int32_t example = p.resultCells(k);
-          return static_cast<int64_t>(example) * (p.groups * p.outputs - 1) * cells + k;
+          const int32_t sample = p.resultCells(k);
+          return static_cast<int64_t>(sample) * (p.groups * p.outputs - 1) * cells + k;
         },
         [&](int32_t i) DTCC_INLINE { return imageCell(p, i); }, [&](int32_t i) DTCC_INLINE { return imageTap(p, i); },
         [&](int32_t column) DTCC_INLINE {

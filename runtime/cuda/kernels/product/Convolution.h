@@ -66,7 +66,7 @@ struct Box {
 struct Convolution {
   Box image, window, result;
   int32_t strides[3], dilations[3], low[3];
-  int32_t examples, groups, inputs, outputs;
+  int32_t samples, groups, inputs, outputs;
   Division windowCells, resultCells;
   const void *left, *right;
   void *out;

@@ -74,7 +74,7 @@ DTCC_DEVICE void sumInto(const DirectConvolution &p, const Planes &to, const Pla
   const Convolution &c = p.of;
   const int32_t cells = to.cells.cells(), window = c.window.cells();
   const int64_t i = blockX() * directThreads + threadIndex(), plane = i / cells, product = plane / to.planes;
-  if (product >= static_cast<int64_t>(c.examples) * c.groups)
+  if (product >= static_cast<int64_t>(c.samples) * c.groups)
     return;
   int32_t cell[3];
   to.cells.place(static_cast<int32_t>(i % cells), cell);
@@ -111,8 +111,8 @@ DTCC_KERNEL(convolution_direct_kernel_grad, DirectConvolution, directThreads) {
   int32_t tap[3];
   c.window.place(static_cast<int32_t>(i % window), tap);
   float sum = 0;
-  for (int64_t example = 0; example < c.examples; ++example) {
-    const int64_t of = example * c.groups + group, x = (of * c.inputs + input) * c.image.cells(),
+  for (int64_t sample = 0; sample < c.samples; ++sample) {
+    const int64_t of = sample * c.groups + group, x = (of * c.inputs + input) * c.image.cells(),
                   y = (of * c.outputs + output) * cells;
     for (int32_t j = lane(); j < cells; j += warpSize) {
       int32_t cell[3];

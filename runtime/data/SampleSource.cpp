@@ -1,11 +1,11 @@
-//===- ExampleSource.cpp - Source of the samples of an input ----- -*- C++ -*-===//
+//===- SampleSource.cpp - Source of the samples of an input ----- -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/ExampleSource.h"
+#include "runtime/data/SampleSource.h"
 
 #include "runtime/core/ContentHash.h"
 #include "runtime/core/Error.h"
@@ -22,13 +22,13 @@ namespace dtcc::rt {
 namespace {
 
 std::string sizesText(const std::vector<int64_t> &sizes) {
-  std::string text = "[examples";
+  std::string text = "[samples";
   for (int64_t size : sizes)
     text += ", " + std::to_string(size);
   return text + "]";
 }
 
-class NpySource final : public ExampleSource {
+class NpySource final : public SampleSource {
 public:
   NpySource(const std::vector<std::string> &paths, const std::string &input, const std::vector<int64_t> &shape) {
     for (int64_t size : shape)
@@ -40,10 +40,10 @@ public:
     }
     all = paths.size() == 1 ? paths[0] : message(paths.front(), " .. ", paths.back());
   }
-  int64_t examples() const override { return begins.back(); }
+  int64_t samples() const override { return begins.back(); }
   const std::string &path() const override { return all; }
-  const std::string &pathOf(int64_t example) const override { return arrays[arrayOf(example)].path(); }
-  const MappedFile *fileOf(int64_t example) const override { return &arrays[arrayOf(example)].mapped(); }
+  const std::string &pathOf(int64_t sample) const override { return arrays[arrayOf(sample)].path(); }
+  const MappedFile *fileOf(int64_t sample) const override { return &arrays[arrayOf(sample)].mapped(); }
   std::vector<FileType> types() const override {
     std::vector<FileType> found;
     for (const NpyFile &array : arrays)
@@ -57,13 +57,13 @@ public:
       found.push_back({array.path(), array.bytes()});
     return found;
   }
-  StoredCells at(int64_t example, int64_t offset, int64_t /*count*/, CellRoom & /*room*/) const override {
-    const NpyFile &array = arrays[arrayOf(example)];
-    const int64_t row = example - begins[arrayOf(example)];
+  StoredCells at(int64_t sample, int64_t offset, int64_t /*count*/, CellRoom & /*room*/) const override {
+    const NpyFile &array = arrays[arrayOf(sample)];
+    const int64_t row = sample - begins[arrayOf(sample)];
     return {array.type(), array.data() + (row * elements + offset) * fileTypeSize(array.type())};
   }
-  std::string placeOf(int64_t example, int64_t offset) const override {
-    return message("example ", example - begins[arrayOf(example)], ", element ", offset);
+  std::string placeOf(int64_t sample, int64_t offset) const override {
+    return message("sample ", sample - begins[arrayOf(sample)], ", element ", offset);
   }
 
 private:
@@ -71,7 +71,7 @@ private:
     std::vector<int64_t> rest;
     if (!array.shape().empty())
       rest.assign(array.shape().begin() + 1, array.shape().end());
-    // A model may have factored a dimension: what counts is the example's size; but
+    // A model may have factored a dimension: what counts is the sample's size; but
     // an array of the same rank must agree in every dimension.
     int64_t need = 1, have = array.shape().empty() ? -1 : 1;
     for (int64_t size : shape)
@@ -82,8 +82,8 @@ private:
       fail(array.path(), ": the input '", input, "' must have the shape ", sizesText(shape),
            ", got: ", array.shape().empty() ? std::string("a scalar") : sizesText(rest));
   }
-  size_t arrayOf(int64_t example) const {
-    return static_cast<size_t>(std::upper_bound(begins.begin(), begins.end(), example) - begins.begin()) - 1;
+  size_t arrayOf(int64_t sample) const {
+    return static_cast<size_t>(std::upper_bound(begins.begin(), begins.end(), sample) - begins.begin()) - 1;
   }
 
   std::vector<NpyFile> arrays;
@@ -93,8 +93,8 @@ private:
 };
 
 /// Names without their folder: "corpus.bin", or "a.bin .. c.bin (3 files)".
-std::string nameOf(const std::vector<ExampleSource::File> &files) {
-  auto name = [](const ExampleSource::File &file) { return fs::path(file.path).filename().string(); };
+std::string nameOf(const std::vector<SampleSource::File> &files) {
+  auto name = [](const SampleSource::File &file) { return fs::path(file.path).filename().string(); };
   return files.size() == 1 ? name(files[0])
                            : message(name(files.front()), " .. ", name(files.back()), " (", files.size(), " files)");
 }
@@ -120,21 +120,21 @@ std::vector<std::string> findArrays(const std::string &option, const std::string
   return found;
 }
 
-std::unique_ptr<ExampleSource> openNpySource(const std::vector<std::string> &paths, const std::string &input,
-                                             const std::vector<int64_t> &shape) {
+std::unique_ptr<SampleSource> openNpySource(const std::vector<std::string> &paths, const std::string &input,
+                                            const std::vector<int64_t> &shape) {
   return std::make_unique<NpySource>(paths, input, shape);
 }
 
 std::string DataIdentity::text() const { return message(name, " of ", bytes, " bytes (hash ", hash, ")"); }
 
-DataIdentity identityOf(const std::string &input, const ExampleSource &source) {
-  std::vector<ExampleSource::File> files = source.files();
+DataIdentity identityOf(const std::string &input, const SampleSource &source) {
+  std::vector<SampleSource::File> files = source.files();
   // The more files there are, the less is read of each, so that a start takes no minutes.
   constexpr size_t mostOfFile = 1 << 20, mostOfAll = 64 << 20, least = 1 << 12;
   const size_t most = std::clamp(mostOfAll / (2 * files.size()), least, mostOfFile);
   DataIdentity identity{input, nameOf(files), 0, {}};
   std::vector<uint64_t> hashes;
-  for (const ExampleSource::File &file : files) {
+  for (const SampleSource::File &file : files) {
     size_t length = std::min(file.bytes.size(), most);
     identity.bytes += file.bytes.size();
     hashes.push_back(contentHash(file.bytes.first(length)));
@@ -142,7 +142,7 @@ DataIdentity identityOf(const std::string &input, const ExampleSource &source) {
   }
   // Files are taken in their order, with their sizes, by their weights: other ones make another order of samples.
   if (files.size() > 1) {
-    for (const ExampleSource::File &file : files)
+    for (const SampleSource::File &file : files)
       hashes.push_back(file.bytes.size());
     for (const SourcePart &part : source.parts()) {
       hashes.push_back(static_cast<uint64_t>(part.samples));
