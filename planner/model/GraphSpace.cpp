@@ -50,9 +50,9 @@ plan::ShapeSpace GraphPricer::space() const {
   space.pp.clear();
   int64_t fewest = machine.isCpu() ? kPositionsOfCpu : kPositions;
   if (isMixed())
-    for (const std::unique_ptr<Kind> &kind : kinds)
+    for (const std::unique_ptr<DeviceKind> &kind : kinds.all())
       space.kinds.push_back(kind->facts.own);
-  if (llvm::all_of(kinds, [](const auto &kind) { return kind->facts.machine.host.memoryBytes > 0; }))
+  if (llvm::all_of(kinds.all(), [](const auto &kind) { return kind->facts.machine.host.memoryBytes > 0; }))
     space.hostOptimizer = {false, true};
   for (int64_t size = 1; size <= space.devices; ++size) {
     if (space.devices % size && llvm::none_of(space.kinds, [&](int64_t devices) { return devices % size == 0; }))
