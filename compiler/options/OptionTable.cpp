@@ -144,6 +144,8 @@ const std::vector<Group> &table() {
         flag("verify", &O::verify, "check the partitioned step by interpreters"),
         flag("progress", &O::progress, "print a line for each phase of the compiler"),
         flag("v", &O::verbose, "print the decisions of the compiler"),
+        text("remarks", "PASSES", &O::remarks, "print what passes did; a regular expression of their whole names", "",
+             "exec-.*"),
         flag("time-passes", &O::timePasses, "print the time of each pass"),
         list("print-ir-after", "PASS", &O::printIrAfter, "print the module after a pass", "", "exec-fuse"),
         list("print-ir-before", "PASS", &O::printIrBefore, "print the module before a pass", "", "exec-fuse"),

@@ -87,6 +87,8 @@ struct Options {
   // Options of messages and checks.
   /// Passes around which the module is printed.
   std::vector<std::string> printIrBefore, printIrAfter;
+  /// A regular expression of whole names of passes, whose remarks are printed; empty: none are.
+  std::string remarks;
   /// MLIR's own options, as they were written (--mlir-timing).
   std::vector<std::string> mlir;
   bool verify = false, progress = false, verbose = false, timePasses = false, help = false, version = false;

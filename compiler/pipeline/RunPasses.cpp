@@ -10,8 +10,10 @@
 #include "compiler/pipeline/AllPasses.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -48,6 +50,20 @@ LogicalResult dtcc::applyMlirOptions(const Options &options) {
     return success();
   return wrong("options that begin with --mlir- must be MLIR's, as dtcc-opt --help lists them, got: " +
                llvm::join(options.mlir, " "));
+}
+
+LogicalResult dtcc::enableRemarks(MLIRContext &context, const Options &options) {
+  if (options.remarks.empty())
+    return success();
+  std::string problem;
+  if (!llvm::Regex(options.remarks).isValid(problem))
+    return wrong("--remarks must be a regular expression over names of passes (" + problem +
+                 "), got: " + options.remarks);
+  remark::RemarkCategories categories;
+  categories.passed = categories.missed = options.remarks;
+  return remark::enableOptimizationRemarks(context, /*streamer=*/nullptr,
+                                           std::make_unique<remark::RemarkEmittingPolicyAll>(), categories,
+                                           /*printAsEmitRemarks=*/true);
 }
 
 LogicalResult dtcc::runPasses(ModuleOp module, const Options &options, llvm::function_ref<void(OpPassManager &)> build,

@@ -22,6 +22,9 @@ namespace dtcc {
 /// Gives MLIR its options. Call it before the context is made, which reads some of them. Failure after one message.
 mlir::LogicalResult applyMlirOptions(const Options &options);
 
+/// Prints the remarks that --remarks asks for: each says what a pass did, in numbers. Failure after one message.
+mlir::LogicalResult enableRemarks(mlir::MLIRContext &context, const Options &options);
+
 /// Runs the passes that `build` adds. `verifies`: ops are verified behind each pass.
 mlir::LogicalResult runPasses(mlir::ModuleOp module, const Options &options,
                               llvm::function_ref<void(mlir::OpPassManager &)> build, bool verifies = true);

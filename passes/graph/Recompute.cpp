@@ -9,6 +9,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
 #include "passes/graph/Passes.h"
 
 using namespace mlir;
@@ -182,6 +183,12 @@ LogicalResult recompute(func::FuncOp step, const plan::Plan &plan) {
   RecomputeDecision decision = decideRecompute(step, plan.recompute, overrides);
   if (plan.pipeline)
     keepWhatCrosses(*plan.pipeline, decision);
+  int64_t bytes = 0;
+  for (Value value : llvm::make_first_range(decision.segments))
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()); type && type.getElementType().isIntOrFloat())
+      bytes += type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  remark::passed(step.getLoc(), remark::RemarkOpts::name("recomputed").category("graph-recompute"))
+      << remark::metric("Values", decision.segments.size()) << remark::metric("BytesOfAllRanks", bytes);
   applyRecompute(step, decision);
   return success();
 }

@@ -34,6 +34,8 @@ static mlir::LogicalResult compileWorld(Options &options, OutputFiles &files, Pr
   mlir::MLIRContext context(registry);
   printDiagnostics(context, told);
   context.loadAllAvailableDialects();
+  if (failed(enableRemarks(context, options)))
+    return mlir::failure();
   mlir::OwningOpRef<mlir::ModuleOp> module = loadModel(context, options);
   if (!module)
     return mlir::failure();

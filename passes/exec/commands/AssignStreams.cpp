@@ -22,6 +22,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/Remarks.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/commands/ExchangeSlack.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -229,6 +230,22 @@ struct AssignStreams : dtcc::exec::impl::AssignStreamsBase<AssignStreams> {
         buffers.onHost.insert(buffer.getSymName());
     for (auto phase : getOperation().getOps<PhaseOp>())
       PhaseStreams(phase, {std::max<int64_t>(1, inFlight), behind}, buffers).run();
+    if (getContext().getRemarkEngine())
+      tell();
+  }
+
+  /// Tells for each phase how many of its commands run beside the compute stream.
+  void tell() {
+    for (auto phase : getOperation().getOps<PhaseOp>()) {
+      size_t moved = 0, exchanges = 0;
+      for (auto command : phase.getOps<CommandOpInterface>()) {
+        moved += command.getStream() != 0;
+        exchanges += isa<CollectiveOp, SendOp>(command.getOperation());
+      }
+      remark::passed(phase.getLoc(), remark::RemarkOpts::name("streams").category(getArgument()))
+          << remark::metric("Phase", phase.getSymName().str()) << remark::metric("OnSideStreams", moved)
+          << remark::metric("Exchanges", exchanges);
+    }
   }
 };
 } // namespace

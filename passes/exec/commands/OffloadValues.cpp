@@ -15,6 +15,7 @@
 
 #include "dialects/spmd/OnHost.h"
 #include "dialects/spmd/Spmd.h"
+#include "mlir/IR/Remarks.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/commands/Liveness.h"
 #include "passes/exec/commands/Runs.h"
@@ -69,6 +70,14 @@ public:
         moveAcross(buffer, touches);
     for (const Fetch &fetch : fetches)
       bringBack(fetch);
+    uint64_t bytes = 0;
+    llvm::DenseSet<Operation *> hosts;
+    for (const Fetch &fetch : fetches)
+      if (BufferOp host = fetch.host; hosts.insert(host).second)
+        bytes += host.getBytes();
+    remark::passed(program.getLoc(), remark::RemarkOpts::name("offloaded").category("exec-offload-values"))
+        << remark::metric("Buffers", hosts.size()) << remark::metric("OfBuffers", waiting.size())
+        << remark::metric("Bytes", bytes);
   }
 
 private:

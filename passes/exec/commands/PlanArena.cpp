@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/Remarks.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/commands/Liveness.h"
 #include "passes/exec/commands/PlacedBuffers.h"
@@ -55,6 +56,12 @@ struct PlanArena : dtcc::exec::impl::PlanArenaBase<PlanArena> {
     for (auto arena : program.getOps<ArenaOp>()) {
       SmallVector<Planned> &items = arenas[arena.getSymNameAttr()];
       arena.setBytes(plan(items));
+      int64_t apart = 0;
+      for (const Planned &item : items)
+        apart += item.bytes;
+      remark::passed(program.getLoc(), remark::RemarkOpts::name("planned").category(getArgument()))
+          << remark::metric("Arena", arena.getSymName().str()) << remark::metric("Bytes", arena.getBytes())
+          << remark::metric("BytesWithoutReuse", apart) << remark::metric("Buffers", items.size());
       for (Planned &item : items)
         item.buffer.setOffsetAttr(builder.getI64IntegerAttr(item.offset));
     }

@@ -16,6 +16,7 @@
 #include "dialects/spmd/Spmd.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/local/BlockOrder.h"
 #include "planner/cost/LogitChunks.h"
@@ -216,8 +217,16 @@ struct ChunkClassifier : impl::ChunkClassifierBase<ChunkClassifier> {
           std::span(tensorTypeOf(product.getY()).getShape().data(), tensorTypeOf(product.getY()).getRank()),
           chunkBytes);
       Slab slab(product);
-      if (choice && slab.collect(choice->dim))
-        slab.cut(choice->parts);
+      if (!choice)
+        continue;
+      auto opts = remark::RemarkOpts::name("cut").category(getArgument());
+      Location where = product.getLoc();
+      if (!slab.collect(choice->dim)) {
+        remark::missed(where, opts) << remark::reason("an op beside the logits cannot be cut into chunks");
+        continue;
+      }
+      slab.cut(choice->parts);
+      remark::passed(where, opts) << remark::metric("Chunks", choice->parts);
     }
   }
 };

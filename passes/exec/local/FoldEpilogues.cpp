@@ -16,6 +16,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/spmd/OnHost.h"
 #include "dialects/spmd/Spmd.h"
+#include "mlir/IR/Remarks.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/codegen/KernelDomain.h"
 #include "llvm/ADT/StringExtras.h"
@@ -121,8 +122,11 @@ struct FoldEpilogues : impl::FoldEpiloguesBase<FoldEpilogues> {
   void runOnOperation() override {
     SmallVector<graph::ContractOp> products;
     getOperation()->walk([&](graph::ContractOp op) { products.push_back(op); });
+    size_t folded = 0;
     for (graph::ContractOp op : products)
-      (void)((biasGradient && foldBiasGradient(op)) || (gelu && foldSlope(op)) || foldForward(op));
+      folded += (biasGradient && foldBiasGradient(op)) || (gelu && foldSlope(op)) || foldForward(op);
+    remark::passed(getOperation()->getLoc(), remark::RemarkOpts::name("folded").category(getArgument()))
+        << remark::metric("Products", folded) << remark::metric("OfProducts", products.size());
   }
 
   /// product (+ bias) (and gelu of it)

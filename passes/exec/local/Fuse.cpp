@@ -21,6 +21,7 @@
 #include "dialects/graph/PrecisionPolicy.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/codegen/KernelDomain.h"
 #include "passes/exec/local/BlockOrder.h"
@@ -512,6 +513,18 @@ struct Fuse : impl::FuseBase<Fuse> {
             BlockFusion(block).run();
       return WalkResult::advance();
     });
+    if (getContext().getRemarkEngine())
+      tell();
+  }
+
+  void tell() {
+    size_t kernels = 0, ops = 0;
+    getOperation()->walk([&](FusedOp kernel) {
+      ++kernels;
+      ops += kernel.getBody().front().getOperations().size() - 1;
+    });
+    remark::passed(getOperation()->getLoc(), remark::RemarkOpts::name("fused").category(getArgument()))
+        << remark::metric("Ops", ops) << remark::metric("Kernels", kernels);
   }
 };
 } // namespace

@@ -8,6 +8,7 @@
 #include "dialects/graph/Graph.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/CSE.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/recover/Recover.h"
@@ -36,6 +37,7 @@ struct RecoverComposites : impl::GraphRecoverCompositesBase<RecoverComposites> {
       // Dead ops would count as users outside of a region. Norms and rotary come before
       // attention, which ends where they begin.
       eraseDead(function);
+      std::map<StringRef, int64_t> before = countOps(function);
       for (auto recover :
            {recoverActivations, recoverNorms, recoverRotary, recoverAttention, recoverExperts, recoverCrossEntropy}) {
         recover(function);
@@ -45,7 +47,20 @@ struct RecoverComposites : impl::GraphRecoverCompositesBase<RecoverComposites> {
       IRRewriter rewriter(&getContext());
       DominanceInfo dominance(function);
       eliminateCommonSubExpressions(rewriter, dominance, function);
+      for (const auto &[name, count] : countOps(function))
+        if (int64_t made = count - before[name]; made > 0 && name.starts_with("graph."))
+          remark::passed(function.getLoc(), remark::RemarkOpts::name("recovered").category(getArgument()))
+              << remark::metric("Op", name.str()) << remark::metric("Count", made);
     }
+  }
+
+private:
+  /// How many ops of each name a function has, if remarks were asked for.
+  static std::map<StringRef, int64_t> countOps(func::FuncOp function) {
+    std::map<StringRef, int64_t> counts;
+    if (function.getContext()->getRemarkEngine())
+      function.walk([&](Operation *op) { ++counts[op->getName().getStringRef()]; });
+    return counts;
   }
 };
 } // namespace

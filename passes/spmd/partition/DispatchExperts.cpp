@@ -16,6 +16,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/interfaces/OpTable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
 #include "passes/spmd/Passes.h"
 #include "passes/spmd/layout/ApplyPlan.h"
 #include "passes/spmd/layout/AssignStages.h"
@@ -241,7 +242,15 @@ struct DispatchExperts : impl::SpmdDispatchExpertsBase<DispatchExperts> {
       return signalPassFailure();
     Mesh mesh = toMesh(found->second);
     if (failed(Dispatcher(module, mesh).run(found->first)))
-      signalPassFailure();
+      return signalPassFailure();
+    size_t dispatched = 0, combined = 0;
+    found->first.walk([&](Operation *op) {
+      dispatched += isa<DispatchRowsOp>(op);
+      combined += isa<CombineRowsOp>(op);
+    });
+    if (dispatched + combined > 0)
+      remark::passed(module.getLoc(), remark::RemarkOpts::name("dispatched").category(getArgument()))
+          << remark::metric("Dispatches", dispatched) << remark::metric("Combines", combined);
   }
 };
 } // namespace

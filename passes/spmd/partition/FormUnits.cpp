@@ -14,6 +14,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
 #include "passes/spmd/Passes.h"
 #include "passes/spmd/layout/PlanAttribute.h"
 #include "passes/spmd/partition/Units.h"
@@ -139,6 +140,20 @@ struct FormUnits : impl::SpmdFormUnitsBase<FormUnits> {
       return signalPassFailure();
     Mesh mesh = toMesh(found->second);
     UnitFormer(getOperation(), found->first, mesh).run(latencyBytes);
+    if (getContext().getRemarkEngine())
+      tell();
+  }
+
+  void tell() {
+    llvm::DenseSet<Attribute> units;
+    size_t states = 0;
+    for (auto state : getOperation().getOps<graph::StateOp>())
+      if (Attribute unit = state->getAttr(kUnitAttr)) {
+        units.insert(unit);
+        ++states;
+      }
+    remark::passed(getOperation().getLoc(), remark::RemarkOpts::name("units").category(getArgument()))
+        << remark::metric("Units", units.size()) << remark::metric("States", states);
   }
 };
 } // namespace

@@ -17,6 +17,7 @@
 #include "dialects/interfaces/OpInterfaces.h"
 #include "dialects/interfaces/PhaseRun.h"
 #include "dialects/spmd/Spmd.h"
+#include "mlir/IR/Remarks.h"
 #include "passes/spmd/Passes.h"
 #include "passes/spmd/partition/ComputeTypes.h"
 #include "llvm/ADT/MapVector.h"
@@ -342,6 +343,18 @@ private:
 };
 
 struct PlaceUnits : impl::SpmdPlaceUnitsBase<PlaceUnits> {
+  /// Tells how often units are gathered in a phase, and how many reads these gathers serve.
+  void tell(PhaseOp phase) {
+    size_t gathers = 0, views = 0;
+    phase.walk([&](Operation *op) {
+      gathers += isa<GatherUnitOp>(op);
+      views += isa<UnitViewOp>(op);
+    });
+    remark::passed(phase.getLoc(), remark::RemarkOpts::name("gathers").category(getArgument()))
+        << remark::metric("Phase", phase.getSymName().str()) << remark::metric("Gathers", gathers)
+        << remark::metric("Reads", views);
+  }
+
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (auto program : getOperation().getOps<ProgramOp>()) {
@@ -349,6 +362,8 @@ struct PlaceUnits : impl::SpmdPlaceUnitsBase<PlaceUnits> {
       for (auto phase : program.getOps<PhaseOp>()) {
         PhasePlacer(phase, symbols).run();
         hoistSends(phase);
+        if (getContext().getRemarkEngine())
+          tell(phase);
       }
     }
   }
