@@ -96,10 +96,12 @@ static LogicalResult checkBuffers(ModuleOp module, const Options &options) {
 
 LogicalResult dtcc::declareBatchGroups(ModuleOp module, const Options &options) {
   SmallVector<graph::BatchNormOp> norms;
+  SmallVector<graph::RunningStatisticsOp> moved;
   module.walk([&](graph::BatchNormOp norm) { norms.push_back(norm); });
+  module.walk([&](graph::RunningStatisticsOp running) { moved.push_back(running); });
   if (failed(checkBuffers(module, options)))
     return failure();
-  if (norms.empty())
+  if (norms.empty() && moved.empty())
     return success();
   FailureOr<Split> split = splitOf(options);
   if (failed(split))
@@ -119,19 +121,17 @@ LogicalResult dtcc::declareBatchGroups(ModuleOp module, const Options &options) 
              << groups << ", got: " << samples;
     norm.setGroups(groups);
   }
-  auto result = module.walk([&](graph::RunningStatisticsOp running) {
-    int64_t cells = static_cast<int64_t>(running.getCells()) / groups;
-    if (running.getUnbiased() && cells < 2) {
-      running.emitError("batch norm must have more than one cell per channel and group in training");
-      return WalkResult::interrupt();
-    }
+  for (graph::RunningStatisticsOp running : moved) {
     running.setGroups(split->microbatches);
+    // Statistics of an instance norm are of one sample, in a group of any size.
+    if (!withoutCasts(running.getMean()).getDefiningOp<graph::BatchNormOp>())
+      continue;
+    int64_t cells = static_cast<int64_t>(running.getCells()) / groups;
+    if (running.getUnbiased() && cells < 2)
+      return running.emitError("batch norm must have more than one cell per channel and group in training");
     running.setCells(cells);
-    return WalkResult::advance();
-  });
-  if (result.wasInterrupted())
-    return failure();
-  if (split->microbatches > 1)
+  }
+  if (split->microbatches > 1 && !norms.empty())
     emitRemark(module.getLoc()) << "batch norm uses the statistics of each of the " << split->microbatches
                                 << " micro-batches, as gradient accumulation does: another number of micro-batches "
                                    "trains another model";

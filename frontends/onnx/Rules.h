@@ -130,6 +130,11 @@ constexpr int64_t kMostCompared = 4096;
 /// Sides of images and windows, their steps and pads are no larger: products of two fit, and loops over one end.
 constexpr int64_t kMostWindow = int64_t(1) << 24;
 
+/// Moves the running statistics, operands 3 and 4 of the node, by `momentum` of those of its cells ([n, c], of `cells`
+/// cells each), and sets results 1 and 2.
+mlir::LogicalResult moveStatistics(OpBinder &node, const Tensor &mean, const Tensor &variance, double momentum,
+                                   int64_t cells, bool unbiased);
+
 /// Imports a node that reads parts of emit/DataParts.h by its rule, if it is a function of single rows. Joins all parts
 /// of one cut.
 mlir::LogicalResult importOfParts(OpBinder &node, const RuleEntry &entry);

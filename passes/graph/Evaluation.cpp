@@ -26,7 +26,8 @@ class Evaluation {
 public:
   explicit Evaluation(func::FuncOp step) : step(step), builder(step.front().getTerminator()) {
     for (auto running : step.getOps<RunningStatisticsOp>())
-      runningOf.try_emplace(running.getMean(), running);
+      if (Operation *norm = running.getMean().getDefiningOp(); isa_and_nonnull<BatchNormOp, LayerNormOp>(norm))
+        runningOf.try_emplace(norm, running);
   }
 
   void run(Prediction prediction) {
@@ -46,8 +47,9 @@ private:
   Value again(Value value);
   /// Repeats an op that evaluation computes as training does.
   void repeat(Operation *op);
-  /// The normalisation by the running statistics, which are no parameters.
-  void normalise(BatchNormOp op, RunningStatisticsOp running);
+  /// The normalisation by the running statistics, which are no parameters. scaleDims: dimensions of x that scale and
+  /// bias have.
+  template <typename NormOp> void normalise(NormOp op, RunningStatisticsOp running, ArrayRef<int64_t> scaleDims);
   /// The prediction made of the logits that the repeated `loss` reads.
   Value predict(CrossEntropyOp loss, Prediction prediction);
   Value logitsOfRow(const Build &b, CrossEntropyOp loss, Value logits, Value labels);
@@ -60,7 +62,8 @@ private:
   func::FuncOp step;
   OpBuilder builder;
   IRMapping mapping;
-  llvm::DenseMap<Value, RunningStatisticsOp> runningOf; /* by the mean of the batch */
+  /// The running statistics that a norm moves: a batch norm, or a layer norm of each channel (an instance norm).
+  llvm::DenseMap<Operation *, RunningStatisticsOp> runningOf;
 };
 
 /// The running statistic before the first update of the step.
@@ -70,15 +73,21 @@ Value stored(Value running) {
   return running;
 }
 
+/// The dimensions of x whose statistics run: neither the samples nor what is normalised together.
+Dims channelsOf(Value x, ArrayRef<int64_t> normalised) {
+  Dims channels = without(range(0, rankOf(x)), normalised);
+  llvm::erase(channels, 0);
+  return channels;
+}
+
 } // namespace
 
 SmallVector<Value> Evaluation::sourcesOf(Operation *op) const {
   if (auto dropout = dyn_cast<DropoutOp>(op))
     return {dropout.getX()};
   SmallVector<Value> sources(op->getOperands());
-  if (auto norm = dyn_cast<BatchNormOp>(op))
-    if (RunningStatisticsOp running = runningOf.lookup(norm.getMean()))
-      llvm::append_values(sources, stored(running.getRunningMean()), stored(running.getRunningVariance()));
+  if (RunningStatisticsOp running = runningOf.lookup(op))
+    llvm::append_values(sources, stored(running.getRunningMean()), stored(running.getRunningVariance()));
   return sources;
 }
 
@@ -99,14 +108,15 @@ Value Evaluation::again(Value value) {
     work.pop_back();
     if (mapping.contains(op->getResult(0)))
       continue;
-    auto norm = dyn_cast<BatchNormOp>(op);
-    RunningStatisticsOp running = norm ? runningOf.lookup(norm.getMean()) : RunningStatisticsOp();
+    RunningStatisticsOp running = runningOf.lookup(op);
     if (auto dropout = dyn_cast<DropoutOp>(op))
       mapping.map(dropout.getY(), mapping.lookupOrDefault(dropout.getX()));
-    else if (running)
-      normalise(norm, running);
-    else
+    else if (!running)
       repeat(op);
+    else if (auto batch = dyn_cast<BatchNormOp>(op))
+      normalise(batch, running, channelsOf(batch.getX(), batch.getDims()));
+    else
+      normalise(cast<LayerNormOp>(op), running, cast<LayerNormOp>(op).getDims());
   }
   return mapping.lookupOrDefault(value);
 }
@@ -118,23 +128,25 @@ void Evaluation::repeat(Operation *op) {
     setOriginFactors(clone, llvm::to_vector(llvm::seq<int64_t>(0, factored.getFactorMap().factors.size())));
 }
 
-void Evaluation::normalise(BatchNormOp op, RunningStatisticsOp running) {
+template <typename NormOp>
+void Evaluation::normalise(NormOp op, RunningStatisticsOp running, ArrayRef<int64_t> scaleDims) {
   Operation *last = builder.getInsertionPoint()->getPrevNode();
   Build b(builder, op.getLoc());
   auto of = [&](Value value) { return mapping.lookupOrDefault(value); };
   Type element = elementOf(op.getX());
   Value mean = of(stored(running.getRunningMean())), variance = of(stored(running.getRunningVariance()));
   Value x = b.cast(of(op.getX()), elementOf(mean));
-  SmallVector<int64_t> channels;
-  for (int64_t dim = 0; dim < rankOf(x); ++dim)
-    if (!llvm::is_contained(op.getDims(), dim))
-      channels.push_back(dim);
+  Dims channels = channelsOf(x, op.getDims());
   Value steady = b.add(variance, b.splat(variance, op.getEps().convertToDouble()));
-  Value slope = b.mul(RsqrtOp::create(builder, op.getLoc(), steady), of(op.getScale()));
-  auto perChannel = [&](Value value) { return b.broadcast(value, x.getType(), channels); };
-  Value y = b.add(b.mul(b.sub(x, perChannel(mean)), perChannel(slope)), perChannel(of(op.getBias())));
+  Value rstd = RsqrtOp::create(builder, op.getLoc(), steady), scale = of(op.getScale());
+  auto spread = [&](Value value, ArrayRef<int64_t> dims) { return b.broadcast(value, x.getType(), dims); };
+  Value distance = b.sub(x, spread(mean, channels));
+  Value slope = scaleDims == ArrayRef(channels) ? spread(b.mul(rstd, scale), channels)
+                                                : b.mul(spread(rstd, channels), spread(scale, scaleDims));
+  Value y = b.add(b.mul(distance, slope), spread(of(op.getBias()), scaleDims));
   mapping.map(op.getY(), b.cast(y, element));
-  for (auto [batch, statistic] : {std::pair(op.getMean(), mean), std::pair(op.getVariance(), variance)})
+  Value second = std::is_same_v<NormOp, BatchNormOp> ? variance : rstd;
+  for (auto [batch, statistic] : {std::pair(op->getResult(1), mean), std::pair(op->getResult(2), second)})
     if (llvm::any_of(batch.getUsers(),
                      [](Operation *user) { return computesLoss(user) && !isa<RunningStatisticsOp>(user); }))
       mapping.map(batch, b.broadcast(statistic, batch.getType(), range(1, rankOf(batch))));

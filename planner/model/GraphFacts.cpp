@@ -96,6 +96,7 @@ GraphFacts::GraphFacts(func::FuncOp step, const cost::Machine &kind, int64_t ran
     slots += update.getAverage().convertToDouble() > 0;
   });
   step.walk([&](graph::BatchNormOp) { statistics = true; });
+  step.walk([&](graph::RunningStatisticsOp) { statistics = true; });
   // A host is given the slots, and the masters if readers see something narrower, all in f32.
   software.sharedBytes = 4 * ((isNarrow(step) ? 1 : 0) + slots);
   begins = request.given ? blocksOfCuts(input.blocks, request.given->cuts)

@@ -67,10 +67,10 @@ def Graph_RunningStatisticsOp : Graph_PureOp<"running_statistics"> {
   let description = [{
     For each group: running = (1 - momentum) * running + momentum * statistic. With
     `unbiased` the variance is that over N - 1 (PyTorch), else over N (ONNX); each
-    variance is of N = `cells` cells. mean and variance are those of batch_norm, [n, c..].
-    Samples of a group may have different statistics, if ranks normalise their own samples;
-    their average counts, so that all ranks hold equal values. The groups are the
-    micro-batches, and each updates the result of the one before.
+    variance is of N = `cells` cells. mean and variance, [n, c..], are those of batch_norm, or of
+    each sample (an instance norm). Samples of a group may have different statistics, if ranks or
+    samples are normalised by themselves; their average counts, so that all ranks hold equal
+    values. The groups are the micro-batches, and each updates the result of the one before.
 
     Made by the importer. Consumed by spmd-lower-to-program, as `graph.batch_norm`. None is left after
     spmd-lower-to-program.

@@ -9,6 +9,7 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/GroupNorm.h"
 #include "frontends/onnx/emit/Products.h"
 #include "frontends/onnx/emit/Reductions.h"
 
@@ -75,8 +76,6 @@ static LogicalResult rmsNormRule(OpBinder &node) {
 
 /// Cells [n, groups, c..] over the dimensions behind the second, then scale and bias of `channels` each.
 static LogicalResult groupNorm(OpBinder &node, int64_t groups) {
-  Emitter &emit = node.emit();
-  OpBuilder &builder = emit.getBuilder();
   Tensor x = node.input(0), scale = node.input(1), bias = node.input(2);
   if (rankOf(x) < 3 || !isFloat(x))
     return node.error("must have an image of floats [n, c, ..]");
@@ -84,17 +83,7 @@ static LogicalResult groupNorm(OpBinder &node, int64_t groups) {
   if (groups < 1 || channels % groups || shapeOf(scale) != ArrayRef(channels) || shapeOf(bias) != ArrayRef(channels))
     return node.error("groups must divide the channels, and scale and bias have one cell a channel, got: " +
                       Twine(groups) + " groups of " + Twine(channels) + " channels");
-  SmallVector<int64_t> split{shapeOf(x)[0], groups, channels / groups};
-  llvm::append_range(split, shapeOf(x).drop_front(2));
-  Tensor cells = emit.reshape(x, split);
-  SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(2, rankOf(cells)));
-  RankedTensorType statistics = statisticsType(cells, dims), table = typeLike(x, shapeOf(cells).drop_front(2));
-  auto op = graph::LayerNormOp::create(builder, emit.getLoc(), TypeRange{cells->type, statistics, statistics},
-                                       emit.value(cells), emit.value(emit.splat(table, 1)),
-                                       emit.value(emit.splat(table, 0)), builder.getDenseI64ArrayAttr(dims),
-                                       builder.getF64FloatAttr(node.real("epsilon", 1e-5)));
-  Tensor y = emit.reshape(emit.fromValue(op.getY()), shapeOf(x));
-  return node.result(0, affineChannels(emit, y, scale, bias));
+  return node.result(0, normaliseGroups(node.emit(), x, groups, scale, bias, node.real("epsilon", 1e-5)).y);
 }
 
 static LogicalResult instanceNormRule(OpBinder &node) {

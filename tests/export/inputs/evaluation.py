@@ -1,6 +1,6 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A module that computes otherwise in evaluation form (dropout, batch norm), and a GPT-2 with dropout.
+"""A module that computes otherwise in evaluation form (dropout, batch norm, instance norm), and a GPT-2 with dropout.
 
     evaluation.py data NAME              writes data/ and eval/, a .npy for each input
     evaluation.py check NAME WEIGHTS METRICS
@@ -22,13 +22,14 @@ class Classifier(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.conv = torch.nn.Conv2d(3, 6, 3)
+        self.instance = torch.nn.InstanceNorm2d(6, affine=True, track_running_stats=True)
         self.norm = torch.nn.BatchNorm2d(6)
         self.inner = torch.nn.Linear(6, 16)
         self.last = torch.nn.BatchNorm1d(16)
         self.head = torch.nn.Linear(16, 5)
 
     def forward(self, x):
-        x = torch.relu(self.norm(self.conv(x))).mean((2, 3))
+        x = torch.relu(self.norm(torch.tanh(self.instance(self.conv(x))))).mean((2, 3))
         x = F.dropout(torch.relu(self.last(self.inner(x))), 0.3, self.training)
         return self.head(x)
 

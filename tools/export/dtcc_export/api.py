@@ -156,10 +156,12 @@ def refusals():
 @dataclasses.dataclass
 class Traced:
     """The exporter's own result, before any optimization; buffers whose next values are outputs behind its own; the number
-    of outputs behind these, results of batch norms that nothing else reads; parameters without gradient."""
+    of outputs behind these, results of norms that nothing else reads; running statistics that norms move, with the
+    momentum; parameters without gradient."""
     model: ir.Model
     changed: list
     unread: int
+    moving: dict
     without_gradient: set
 
 
@@ -173,18 +175,13 @@ def trace(wrapper, inputs, dynamic, opset):
                 wrapper, (), kwargs=inputs, strict=False,
                 dynamic_shapes={n: {a: dims[s] for a, s in d.items()} for n, d in shapes.items()})
         changed, unread = gradients.mark(program)
-        without_gradient = compare.check_trace(program, wrapper, inputs, {*changed, *statistics_of(wrapper)})
+        moving = gradients.moving_statistics(program)
+        without_gradient = compare.check_trace(program, wrapper, inputs, {*changed, *moving})
         program = rewrite_lossy_calls(program)
         exported = torch.onnx.export(program, (), kwargs=inputs, dynamo=True, dynamic_shapes=shapes, optimize=False,
                                      verbose=False, opset_version=opset,
                                      custom_translation_table=operators.TRANSLATIONS)
-    return Traced(exported.model, changed, unread, without_gradient)
-
-
-def statistics_of(module):
-    """Names of the running statistics that batch norm's operator moves."""
-    return [f"{n}.running_{which}" for n, m in module.named_modules() for which in ("mean", "var")
-            if isinstance(m, torch.nn.modules.batchnorm._BatchNorm) and m.training and m.track_running_stats]
+    return Traced(exported.model, changed, unread, moving, without_gradient)
 
 
 def add_initializer(graph, name, tensor):
@@ -236,7 +233,6 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
         wrapper.training = module.training
         result = forms.with_plain_attention(module, lambda: traced(wrapper, inputs, dynamic, opset))
         trains = module.training
-        moving = {PREFIX + n for n in statistics_of(module)}
     model, graph = result.model, result.model.graph
 
     # Every parameter under its first name, also those that the graph does not read.
@@ -257,7 +253,7 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
         if name not in graph.initializers:
             add_initializer(graph, name, module.get_buffer(name.removeprefix(PREFIX)))
     unread = [graph.outputs.pop() for _ in range(result.unread)]
-    follows = surgery.switch_on_batch_norm(graph, moving)
+    follows = surgery.switch_on_norms(graph, result.moving)
     follows |= surgery.name_buffers(graph, result.changed)
     surgery.put_out_statistics(graph, unread)
     statistics = [v for n, v in graph.initializers.items()
@@ -286,7 +282,7 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
             held.shape, held.dtype = held.const_value.shape, held.const_value.dtype
             graph.initializers[name] = held
     for node in graph:
-        if node.op_type == "BatchNormalization" and len(node.outputs) == 3:
+        if node.op_type in surgery.NORMS and len(node.outputs) == 3:
             for output in list(node.outputs)[1:]:
                 output.name = output.name.removeprefix(PREFIX)
     follows = {k.removeprefix(PREFIX): v.removeprefix(PREFIX) for k, v in follows.items()}
@@ -301,7 +297,8 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
     reduction = {} if loss is False else {"output": "loss", "reduction": reduction_of(graph.outputs[0], described)}
     facts = {"version": manifest.VERSION, "producer": f"dtcc_export 1 (torch {torch.__version__.partition('+')[0]})",
              "parameters": manifest.parameters(module, used, optimizer, no_decay, in_optimizer),
-             "buffers": manifest.buffers(module, graph.initializers, follows),
+             "buffers": manifest.buffers(module, graph.initializers, follows,
+                                         {n.removeprefix(PREFIX): m for n, m in result.moving.items()}),
              "loss": {**described, **reduction},
              "inputs": manifest.inputs(graph, targets)}
     if described_adapters := low_rank.described(module, adapters):

@@ -132,8 +132,8 @@ def check_trace(program, wrapper, inputs, followed, tolerance=1e-3):
     lost = [n.removeprefix("model.") for n, b in buffers.items()
             if n not in followed and n in before and not torch.equal(b, before[n])]
     if lost:
-        raise ExportError(f"forward changes the buffers {listed(lost)} inside an operation that cannot be exported; switch "
-                          "that off (of an instance norm: track_running_stats=False)")
+        raise ExportError(f"forward changes the buffers {listed(lost)} inside an operation that cannot be exported, such as "
+                          "a norm that moves a view of a buffer; give it buffers of their own, or switch that off")
     traced_loss, traced, traced_buffers = step(runnable(program), inputs, names)
     if not torch.allclose(traced_loss.double(), loss.double(), rtol=tolerance, equal_nan=True):
         raise ExportError(f"the module computes {float(loss.double().sum()):.6g} on the example and its trace "

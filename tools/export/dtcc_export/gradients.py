@@ -16,7 +16,9 @@ from .losses import ExportError
 from .operators import REPLACE, STOP
 
 SET_GRAD = torch.ops.higher_order.wrap_with_set_grad_enabled
-BATCH_NORM = torch.ops.aten.batch_norm.default
+# Norms by the batch's or the sample's statistics, if argument 5 holds; arguments 3 and 4 are the running ones.
+NORMS = (torch.ops.aten.batch_norm.default, torch.ops.aten.instance_norm.default)
+MOMENTUM = 6
 DETACHES = (torch.ops.aten.detach.default, torch.ops.aten.detach_.default)
 
 
@@ -80,22 +82,33 @@ def base(node):
     return node
 
 
-def unread_batch_norms(graph):
-    """Batch norms that move running statistics and whose results no output reads, as in a head that is not trained now."""
+def moves_statistics(node):
+    return node.target in NORMS and node.args[3] is not None and node.args[5]
+
+
+def moving_statistics(program):
+    """The buffers that norms move as running statistics, with the momentum."""
+    buffers = program.graph_signature.inputs_to_buffers
+    return {buffers[each.name]: node.args[MOMENTUM] for node in program.graph.nodes if moves_statistics(node)
+            for each in node.args[3:5] if each.name in buffers}
+
+
+def unread_norms(graph):
+    """Norms that move running statistics and whose results no output reads, as in a head that is not trained now."""
     read = set()
     for node in reversed(graph.nodes):
         if node.op == "output" or node in read:
             read.update(node.all_input_nodes)
-    return [n for n in graph.nodes if n.target is BATCH_NORM and n.args[3] is not None and n.args[5] and n not in read]
+    return [n for n in graph.nodes if moves_statistics(n) and n not in read]
 
 
 def expose_buffers(program, changed):
-    """What forward leaves in buffers are outputs of the program, behind its own; so are the results of batch norms that
-    serve their statistics alone. changed: placeholders. Returns the number of these batch norms."""
+    """What forward leaves in buffers are outputs of the program, behind its own; so are the results of norms that serve
+    their statistics alone. changed: placeholders. Returns the number of these norms."""
     graph, signature = program.graph_module.graph, program.graph_signature
     output = next(n for n in graph.nodes if n.op == "output")
     values = list(output.args[0])
-    unread = unread_batch_norms(graph)
+    unread = unread_norms(graph)
     for node in [*changed, *unread]:
         with graph.inserting_before(output):
             copy = graph.call_function(torch.ops.aten.clone.default, (node,))
@@ -113,8 +126,8 @@ def mark(program):
     """Rewrites the traced program: what stops a gradient in PyTorch is an operator that says so.
 
     Returns the names of the buffers that forward changes, in the order of the outputs that follow them, and how many
-    outputs follow these for their batch norms' sake. The running statistics of batch norm are not among the buffers: its
-    operator moves them.
+    outputs follow these for their norms' sake. The running statistics of norms are not among the buffers: their operators
+    move them.
     """
     module = program.graph_module
     graph = module.graph

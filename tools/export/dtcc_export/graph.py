@@ -8,6 +8,10 @@ from unittest import mock
 import onnx_ir as ir
 from onnxscript.rewriter import _matcher, _pattern_ir
 
+from .operators import TRACKED_INSTANCE_NORM
+
+NORMS = ("BatchNormalization", TRACKED_INSTANCE_NORM)
+
 
 @contextlib.contextmanager
 def hidden(graph, values):
@@ -84,19 +88,21 @@ def switch_on_dropout(graph):
     return given
 
 
-def switch_on_batch_norm(graph, training):
-    """Puts BatchNormalization into the form that uses the batch's statistics and moves the running ones.
+def switch_on_norms(graph, training):
+    """Puts BatchNormalization into the form that uses the batch's statistics and moves the running ones, and names what
+    moves, also of instance norms.
 
-    training: names of the running means whose module trains. Returns {buffer's name: the value that follows it}.
+    training: names of the running statistics that move. Returns {buffer's name: the value that follows it}.
     """
     follows, last = {}, {}
     for node in graph:
-        if node.op_type != "BatchNormalization":
+        if node.op_type not in NORMS:
             continue
         statistics = [behind_identities(value) for value in list(node.inputs)[3:5]]
         if statistics[0] is None or statistics[0].name not in training:
             continue
-        node.attributes["training_mode"] = ir.AttrInt64("training_mode", 1)
+        if node.op_type == "BatchNormalization":
+            node.attributes["training_mode"] = ir.AttrInt64("training_mode", 1)
         if len(node.outputs) == 1:
             node.resize_outputs(3)
         for place, (output, buffer) in enumerate(zip(list(node.outputs)[1:], statistics)):
@@ -112,7 +118,7 @@ def switch_on_batch_norm(graph, training):
 
 
 def put_out_statistics(graph, results):
-    """Makes the statistics of batch norms, of which `results` are the results, outputs of the graph: nothing else reads them."""
+    """Makes the statistics of norms, of which `results` are the results, outputs of the graph: nothing else reads them."""
     for result in results:
         graph.outputs.extend(list(behind_identities(result).producer().outputs)[1:])
 

@@ -6,8 +6,6 @@ Metadata key "dtcc.manifest", a JSON object; docs/export.md describes every fiel
 """
 import fnmatch
 
-import torch
-
 KEY = "dtcc.manifest"
 VERSION = 1
 
@@ -80,8 +78,9 @@ def is_persistent(module, name):
     return own not in module.get_submodule(owner)._non_persistent_buffers_set
 
 
-def buffers(module, initializers, follows):
-    """The buffers that are initializers of the file; those that forward changes say what follows them."""
+def buffers(module, initializers, follows, moving):
+    """The buffers that are initializers of the file; those that forward changes say what follows them. moving: the momentum
+    of running statistics."""
     rows = []
     for name, buffer in module.named_buffers():
         if name not in initializers:
@@ -91,10 +90,9 @@ def buffers(module, initializers, follows):
             row["persistent"] = False
         if name in follows:
             row["update"] = {"value": follows[name]}
-            owner = module.get_submodule(name.rpartition(".")[0])
-            if isinstance(owner, torch.nn.modules.batchnorm._BatchNorm) and name.endswith(("_mean", "_var")):
+            if name in moving:
                 # PyTorch moves the running variance with the unbiased estimate, ONNX's operator with the population's.
-                row["update"] |= {"momentum": owner.momentum, "variance": "unbiased"}
+                row["update"] |= {"momentum": moving[name], "variance": "unbiased"}
         rows.append(row)
     return rows
 

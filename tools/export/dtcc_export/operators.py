@@ -1,21 +1,25 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The operators of the ONNX domain `dtcc`, in PyTorch and in ONNX: what ONNX cannot say of gradients.
+"""The operators of the ONNX domain `dtcc`, in PyTorch and in ONNX: what ONNX cannot say of gradients and instance norms.
 
     StopGradient(x)               x, a constant to the gradient
     ReplaceGradient(value, path)  value, with the gradient of path
+    TrackedInstanceNormalization(x, scale, bias, mean, variance)
+                                  the instance norm of x, and its running statistics behind it: in evaluation form they
+                                  take the place of the image's own
 
-In the traced program they are calls of torch.ops.dtcc.*, in the file nodes of the domain with a function that is the
-identity of operand 0: other runtimes inline it.
+In the traced program they are calls of torch.ops.dtcc.* and aten.instance_norm, in the file nodes of the domain with a
+function that computes the values (of the first two the identity of operand 0): other runtimes inline it.
 """
 import onnx
 import onnx_ir as ir
 import onnxscript
 import torch
+from onnxscript.function_libs.torch_lib.ops.core import aten_instance_norm
 from onnxscript.onnx_opset import opset18 as op
 
 DOMAIN = "dtcc"
-OPERATORS = {"StopGradient": ("x",), "ReplaceGradient": ("value", "path")}
+TRACKED_INSTANCE_NORM = "TrackedInstanceNormalization"
 
 
 @torch.library.custom_op("dtcc::stop_gradient", mutates_args=())
@@ -53,16 +57,50 @@ COTANGENT = torch.ops.dtcc.cotangent.default
 PULLED_BACK = torch.ops.dtcc.pulled_back.default
 
 
-def schema(name, operands):
+_opset = onnxscript.values.Opset(DOMAIN, 1)
+
+
+@onnxscript.script(_opset)
+def StopGradient(x):
+    return op.Identity(x)
+
+
+@onnxscript.script(_opset)
+def ReplaceGradient(value, path):
+    return op.Identity(value)
+
+
+@onnxscript.script(_opset)
+def TrackedInstanceNormalization(x, scale, bias, mean, variance, epsilon: float, momentum: float):
+    y = op.InstanceNormalization(x, scale, bias, epsilon=epsilon)
+    cells = op.Reshape(x, op.Constant(value_ints=[0, 0, -1]))
+    own = op.ReduceMean(cells, op.Constant(value_ints=[2]))
+    distance = op.Sub(cells, own)
+    count = op.Sub(op.Shape(cells, start=2, end=3), op.Constant(value_ints=[1]))
+    spread = op.Div(op.ReduceSum(op.Mul(distance, distance), op.Constant(value_ints=[2])), op.CastLike(count, x))
+    batch = op.Constant(value_ints=[0, 2])
+    kept = op.CastLike(op.Constant(value_float=momentum), x)
+    moved = op.Sub(op.CastLike(op.Constant(value_float=1.0), x), kept)
+    next_mean = op.Add(op.Mul(mean, kept), op.Mul(op.ReduceMean(own, batch, keepdims=0), moved))
+    next_variance = op.Add(op.Mul(variance, kept), op.Mul(op.ReduceMean(spread, batch, keepdims=0), moved))
+    return y, next_mean, next_variance
+
+
+FUNCTIONS = {each.name: each for each in (StopGradient, ReplaceGradient, TrackedInstanceNormalization)}
+
+
+def schema(function):
+    """The signature of an operator: floats of one type, and attributes that are numbers."""
     of, floats = onnx.defs.OpSchema.FormalParameter, ["tensor(float)", "tensor(double)", "tensor(float16)",
                                                       "tensor(bfloat16)"]
-    return onnx.defs.OpSchema(name, DOMAIN, 1, inputs=[of(o, "T") for o in operands], outputs=[of("y", "T")],
-                              type_constraints=[("T", floats, "floats")])
+    proto = function.to_function_proto()
+    return onnx.defs.OpSchema(proto.name, DOMAIN, 1, inputs=[of(o, "T") for o in proto.input],
+                              outputs=[of(o, "T") for o in proto.output], type_constraints=[("T", floats, "floats")],
+                              attributes=[onnx.defs.OpSchema.Attribute(a, onnx.defs.OpSchema.AttrType.FLOAT)
+                                          for a in proto.attribute])
 
 
-_opset = onnxscript.values.Opset(DOMAIN, 1)
-_stop, _replace = (onnxscript.values.Op(_opset, name, schema(name, of)) for name, of in OPERATORS.items())
-
+_stop, _replace, _tracked = (onnxscript.values.Op(_opset, name, schema(f)) for name, f in FUNCTIONS.items())
 
 
 def rnn(activation):
@@ -100,9 +138,22 @@ def nll_loss(logs, labels, weight=None, reduction=1, ignore_index=-100):
     return op.Squeeze(loss, [0]) if single and reduction == 0 else loss
 
 
+def instance_norm(x, weight, bias, mean, variance, use_input_stats, momentum, eps, cudnn_enabled):
+    """The node of torch.nn.functional.instance_norm: the exporter leaves running statistics out, and repeats them for every
+    sample where they are what normalises."""
+    if mean is None or variance is None:
+        return aten_instance_norm(x, weight, bias, None, None, use_input_stats, momentum, eps)
+    channels = op.Shape(mean)
+    weight = op.Expand(op.CastLike(1.0, x), channels) if weight is None else weight
+    bias = op.Expand(op.CastLike(0.0, x), channels) if bias is None else bias
+    if not use_input_stats:
+        return op.BatchNormalization(x, weight, bias, mean, variance, epsilon=eps)
+    return _tracked(x, weight, bias, mean, variance, epsilon=eps, momentum=1 - momentum)[0]
+
+
 # Translations for torch.onnx.export: operator -> function that emits its node.
 TRANSLATIONS = {STOP: lambda x: _stop(x), REPLACE: lambda value, path: _replace(value, path),
-                torch.ops.aten.nll_loss_nd.default: nll_loss,
+                torch.ops.aten.nll_loss_nd.default: nll_loss, torch.ops.aten.instance_norm.default: instance_norm,
                 torch.ops.aten.rnn_tanh.input: rnn("Tanh"), torch.ops.aten.rnn_relu.input: rnn("Relu")}
 
 
@@ -110,11 +161,9 @@ def define(model):
     """Adds the functions of the operators that the graph uses."""
     used = {node.op_type for node in model.graph if node.domain == DOMAIN}
     for name in sorted(used):
-        inputs = [ir.Value(name=operand) for operand in OPERATORS[name]]
-        identity = ir.node("Identity", [inputs[0]])
-        identity.outputs[0].name = "y"
-        body = ir.Graph(inputs, identity.outputs, nodes=[identity], opset_imports={"": model.opset_imports[""]})
-        function = ir.Function(DOMAIN, name, "", graph=body, attributes=[])
+        function = ir.serde.deserialize_function(FUNCTIONS[name].to_function_proto())
+        function.opset_imports.clear()
+        function.opset_imports[""] = model.opset_imports[""]
         model.functions[function.identifier()] = function
     if used:
         model.opset_imports[DOMAIN] = 1
