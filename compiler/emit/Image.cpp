@@ -263,7 +263,9 @@ LogicalResult ImageBuilder::addCommand(exec::CommandOpInterface op, bool isUpdat
   command.name = tables.string(name ? name.getValue() : kernel ? kernel.getFunction() : "");
   Source source = sourceOf(op->getLoc());
   command.module = tables.string(source.module);
-  command.pass = isUpdate ? DTCC_UPDATE : source.isGradient ? DTCC_BACKWARD : DTCC_FORWARD;
+  command.pass = isUpdate || op->hasAttr(exec::kOfUpdateAttr) ? DTCC_UPDATE
+                 : source.isGradient                          ? DTCC_BACKWARD
+                                                              : DTCC_FORWARD;
   command.stream = op.getStream();
   if (auto collective = dyn_cast<exec::CollectiveOp>(op.getOperation()))
     command.only_slot = collective.getSlot().value_or(DTCC_NONE);

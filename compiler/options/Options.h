@@ -43,6 +43,8 @@ struct Options {
   /// Norm to which gradients are clipped. If negative, the model's norm, or no clipping if the model names none.
   double clip = -1;
   std::vector<std::string> decay, noDecay, groups;
+  /// "early": parameters change as soon as their gradients are complete. Else behind the whole backward pass.
+  std::string update;
   double ema = 0; /* weight of the averages of parameters; 0: there are none */
   std::string precision;
   /// Whether --precision was not given, so that the model's type, or else the target, decides.

@@ -86,6 +86,8 @@ void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
   // Turn values into buffers, and ops into commands.
   manager.addPass(exec::createBufferize({target.packsRows, target.plansWorkspace, target.memory == DTCC_MEMORY_DEVICE,
                                          target.rowAlignment, target.splitsSums}));
+  // Move updates that are early into the backward pass, behind the last commands that touch what they do.
+  manager.addNestedPass<exec::ProgramOp>(exec::createAdvanceUpdates());
   // Merge equal views, which many commands share.
   manager.addPass(createCSEPass());
   // Copy the saved activations that the plan offloads to host memory and back.

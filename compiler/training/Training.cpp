@@ -33,6 +33,21 @@ static LogicalResult checkTarget(const Options &options, graph::OptimizerAttrInt
   return success();
 }
 
+/// Parameters that change once their own gradients are complete cannot wait for what all gradients decide.
+static LogicalResult applyUpdateOption(ModuleOp module, const Options &options) {
+  if (options.update != "early")
+    return success();
+  if (auto clip = module->getAttrOfType<FloatAttr>(graph::kClipAttr); clip && clip.getValueAsDouble() > 0)
+    return wrong(
+        "--update=early cannot clip, because the norm of all gradients is known behind the last of them, got: " +
+        llvm::formatv("{0}", clip.getValueAsDouble()).str() + ": take --clip=0 or --update=late");
+  if (options.precision == "fp16")
+    return wrong("--update=early cannot train in fp16, whose loss scale needs all gradients: take --precision=bf16 or "
+                 "--update=late");
+  module->setAttr(graph::kEarlyAttr, UnitAttr::get(module.getContext()));
+  return success();
+}
+
 LogicalResult dtcc::applyTrainingOptions(ModuleOp module, const Options &options) {
   MLIRContext *context = module.getContext();
   // A model may bring its own.
@@ -49,7 +64,8 @@ LogicalResult dtcc::applyTrainingOptions(ModuleOp module, const Options &options
   if (options.clip >= 0)
     module->setAttr(graph::kClipAttr, FloatAttr::get(Float64Type::get(context), options.clip));
   auto optimizer = cast<graph::OptimizerAttrInterface>(module->getAttr(graph::kOptimizerAttr));
-  if (failed(checkTarget(options, optimizer)) || failed(declareBatchGroups(module, options)))
+  if (failed(checkTarget(options, optimizer)) || failed(applyUpdateOption(module, options)) ||
+      failed(declareBatchGroups(module, options)))
     return failure();
   if (options.ema >= 1)
     return wrong("--ema must be less than 1, got: " + llvm::formatv("{0}", options.ema).str());

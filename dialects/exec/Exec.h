@@ -26,6 +26,9 @@
 #include <optional>
 
 namespace dtcc::exec {
+/// On commands of the update that stand in another phase than it.
+inline constexpr llvm::StringLiteral kOfUpdateAttr = "of_update";
+
 /// The dtcc_library_op of a mnemonic of LibraryOps.def.
 std::optional<uint32_t> getLibraryOp(llvm::StringRef mnemonic);
 /// Whether operands of the library op may be in host memory.

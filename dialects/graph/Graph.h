@@ -36,6 +36,8 @@ constexpr llvm::StringLiteral kOptimizerAttr = "graph.optimizer", kClipAttr = "g
 
 /// On a module with a loss: the weight d of the average of parameters over the steps (an f64), if there is one.
 constexpr llvm::StringLiteral kAverageAttr = "graph.average";
+/// On a module, and on the program made from it: each parameter changes once its gradient is complete (--update=early).
+constexpr llvm::StringLiteral kEarlyAttr = "graph.early";
 /// Suffix of the name under which the average of a parameter is saved.
 constexpr llvm::StringLiteral kAverageSlot = "average";
 

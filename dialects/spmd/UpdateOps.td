@@ -39,6 +39,19 @@ def Spmd_GradScaleOp : Spmd_Op<"grad_scale", [Pure]> {
   }];
   let hasVerifier = 1;
 }
+def Spmd_MeanScaleOp : Spmd_Op<"mean_scale", [Pure]> {
+  let summary = "scale = 1 / count, or NaN, by which updates change nothing, if the loss sum is not finite or count is 0";
+  let description = [{
+    The scale of gradients of the loss sum where parameters change once their own gradients are complete: unlike that of
+    `grad_scale` it is known behind the forward pass.
+
+    Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
+  }];
+  let arguments = (ins Spmd_FloatScalar:$loss_sum, Spmd_FloatScalar:$count);
+  let results = (outs Spmd_FloatScalar:$scale);
+  let assemblyFormat = "$loss_sum `,` $count attr-dict `:` functional-type(operands, results)";
+}
 def Spmd_AdjustLossScaleOp : Spmd_BucketUser<"adjust_loss_scale", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "increases, keeps or reduces the loss scale after a step; returns the number of steps taken, this one included";
   let description = [{

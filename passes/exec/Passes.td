@@ -238,6 +238,31 @@ def SeparateParameters : Pass<"exec-separate-parameters", "::dtcc::exec::Program
                         "least fraction of a group's bytes for which a second communicator is added">];
 }
 
+def AdvanceUpdates : Pass<"exec-advance-updates", "::dtcc::exec::ProgramOp"> {
+  let summary = "move early updates into the backward pass";
+  let description = [{
+    Input: an `exec.program` whose commands all run on the compute stream. Output: the same program. If it has the
+    attribute `graph.early` (--update=early), commands of its update phase stand in the phase before.
+
+    Such a command moves behind the last command that touches one of its buffers, one of both writing: gradients are then
+    alive until their update. If that is a collective, the command moves on to just before the next reduction of
+    gradients, so that the collective overlaps with the work between. A command that shares no buffer with the phase
+    before stays, and so do those that depend on it.
+
+    Guarantees: commands that touch the same bytes keep their order. A command that moved has the attribute `of_update`.
+
+    Example (tests/passes/exec/advance-updates.mlir):
+    ```mlir
+    exec.phase @microbatch {
+      exec.kernel @make_gradient outs(%g1 : memref<16xf32>)     // of @grads.1
+      exec.library "sgd" ins(%g1, ..) outs(%p1 : ..) [..]       // moved here from @update
+      exec.kernel @make_gradient outs(%g0 : memref<16xf32>)     // of @grads.0, in the bytes of @grads.1
+    }
+    ```
+  }];
+  let dependentDialects = ["::dtcc::exec::ExecDialect"];
+}
+
 def OffloadValues : Pass<"exec-offload-values", "::dtcc::exec::ProgramOp"> {
   let summary = "offload saved activations to host memory";
   let description = [{

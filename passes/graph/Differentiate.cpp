@@ -291,9 +291,10 @@ void Differentiation::buildUpdate() {
     }
   Value sum = end->getOperand(0), count = end->getOperand(1);
   auto average = module->getAttrOfType<FloatAttr>(kAverageAttr);
-  auto update = UpdateOp::create(builder, function.getLoc(), count.getType(), count, operands,
-                                 builder.getArrayAttr(states), optimizer, llvm::APFloat(clip), scaling,
-                                 llvm::APFloat(average ? average.getValueAsDouble() : 0.0));
+  auto update =
+      UpdateOp::create(builder, function.getLoc(), count.getType(), count, operands, builder.getArrayAttr(states),
+                       optimizer, llvm::APFloat(clip), scaling,
+                       llvm::APFloat(average ? average.getValueAsDouble() : 0.0), module->hasAttr(kEarlyAttr));
   setOrigin(update, originCount++, Phase::Update);
   end->setOperands({sum, count, update.getNorm()});
   function.setName("step");

@@ -113,7 +113,7 @@ def SpmdFormUnits : Pass<"spmd-form-units", "::mlir::ModuleOp"> {
     ranks gather or reduce.
 
     Under ZeRO 2 and 3 the units are the repeated blocks of the model; embeddings and heads are units of their own.
-    Other gradients that ranks sum form units in the order in which the backward pass completes them. The size of
+    Other gradients that ranks sum, or that early updates read, form units in the order in which the backward pass completes them. The size of
     these units balances the cost of starting reductions against the last reduction, which nothing hides
     (planner/cost/BucketSize.h).
 

@@ -94,6 +94,7 @@ GraphFacts::GraphFacts(func::FuncOp step, const cost::Machine &kind, int64_t ran
       }
     slots = cells > 0 ? values / cells : 0;
     slots += update.getAverage().convertToDouble() > 0;
+    updatesEarly = update.getEarly();
   });
   step.walk([&](graph::BatchNormOp) { statistics = true; });
   step.walk([&](graph::RunningStatisticsOp) { statistics = true; });

@@ -103,6 +103,8 @@ struct GraphFacts {
   int64_t samples = 1;
   /// Values of f32 that the optimizer keeps for a cell of a parameter; state of 8 bits counts for its bytes.
   double slots = 0;
+  /// Whether parameters change once their own gradients are complete, if one run of a phase completes them.
+  bool updatesEarly = false;
   /// Whether the step has batch norms, whose statistics are communicated over all data-parallel ranks.
   bool statistics = false;
   /// The first block of each stage that annotations fix; empty if there are none.

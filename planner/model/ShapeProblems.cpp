@@ -40,6 +40,10 @@ cost::StepProblem ShapeProblems::stepOf(const Parallelism &shape, const PricedSt
   return step;
 }
 
+bool ShapeProblems::hasEarlyUpdates(const Parallelism &shape) const {
+  return facts.updatesEarly && shape.pp == 1 && shape.microbatches == 1;
+}
+
 plan::MemoryParts ShapeProblems::stateOf(const Parallelism &shape, const BlockCost &block) const {
   plan::MemoryParts parts;
   int64_t ranks = shape.shareGroup().ranks;
@@ -51,7 +55,7 @@ plan::MemoryParts ShapeProblems::stateOf(const Parallelism &shape, const BlockCo
       if (count <= 0)
         continue;
       plan::StateBytes bytes = plan::stateBytes(stage, 4 * count, facts.slots, shared, narrow, shape.gradients);
-      parts.gradients += bytes.gradients;
+      parts.gradients += hasEarlyUpdates(shape) ? 0 : bytes.gradients;
       if (shape.offload.optimizer) {
         // Slots are the host's, and masters beside what readers see, which stays: in shares where it is gathered.
         double seen = narrow > 0 ? narrow : 4 * count;
@@ -82,12 +86,12 @@ static double bubbleOf(const Parallelism &shape, const cost::LayerSeconds &mean,
                              mean.inputGradient + mean.recompute, mean.weightGradient);
 }
 
-/// Bytes of units under ZeRO 2 and 3 while a block of the type runs: whole gradients of the units that are reduced, and
-/// parameters of the unit at work and of the next. A layer is a unit: it has one block of each type of which there are
-/// as many.
+/// Bytes of units while a block of the type runs: under ZeRO 2 and 3 whole gradients of the units that are reduced, and
+/// parameters of the unit at work and of the next; else, if updates are early, gradients of the unit at work. A layer
+/// is a unit: it has one block of each type of which there are as many.
 double ShapeProblems::unitBytes(const Parallelism &shape, const std::vector<BlockCost> &costs, size_t type) const {
   const plan::StateRow &row = plan::stateRow(shape.zero);
-  if (!row.gradient)
+  if (!row.gradient && !hasEarlyUpdates(shape))
     return 0;
   auto unit = [&](size_t type) {
     std::pair<double, double> sums; // gradients, parameters as readers see them
@@ -110,7 +114,7 @@ double ShapeProblems::unitBytes(const Parallelism &shape, const std::vector<Bloc
     if (facts.input.blocks.countOf(other) > 1)
       next = std::max(next, unit(other).second);
   bool layer = facts.input.blocks.countOf(type) > 1;
-  return (layer ? 2 : 1) * own.first + (row.compute ? own.second + next : 0);
+  return (layer && row.gradient ? 2 : 1) * own.first + (row.compute ? own.second + next : 0);
 }
 
 /// Stages are cut by time, and one of them has more of the memory than the mean.
@@ -224,7 +228,7 @@ plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<u
   plan::StageProblem problem;
   double parameters = 0, backward = 0;
   cost::LayerSeconds sum;
-  const bool sharesGradients = plan::stateRow(shape.zero).gradient;
+  const bool freesGradients = plan::stateRow(shape.zero).gradient || hasEarlyUpdates(shape);
   for (size_t type = 0; type < costs.size(); ++type) {
     const BlockCost &block = costs[type];
     plan::BlockType blocks;
@@ -254,11 +258,11 @@ plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<u
     }
     blocks.stateBytes = stateOf(shape, block).total() + onceBytes(shape, block);
     // Logits that are there at once are gone when whole gradients of the classifier are made of theirs.
-    double whole = sharesGradients ? plan::bytesOf(shape.gradients) * (block.parameters + block.sharedParameters) : 0;
+    double whole = freesGradients ? plan::bytesOf(shape.gradients) * (block.parameters + block.sharedParameters) : 0;
     double logits = std::max(block.logitBytes - whole, block.lateLogitBytes);
     blocks.workingBytes = working + logits + unitBytes(shape, costs, type) + scratchBytes(facts.machine, costs);
     // Whole gradients of a parameter that the first and the last block read are there all the while between.
-    if (sharesGradients && shape.pp == 1)
+    if (freesGradients && shape.pp == 1)
       for (plan::BlockMode &mode : kept)
         mode.heldBytes += plan::bytesOf(shape.gradients) * block.sharedParameters;
     double count = double(row.countOf(type));

@@ -42,6 +42,9 @@ public:
                                               const plan::StageSolution &solution);
 
 private:
+  /// Whether parameters change, and their gradients leave memory, during the backward pass
+  /// (passes/spmd/partition/UpdatePhase.h).
+  bool hasEarlyUpdates(const plan::Parallelism &shape) const;
   bool isAllowed(const plan::Parallelism &shape);
   double unitBytes(const plan::Parallelism &shape, const std::vector<BlockCost> &costs, size_t type) const;
   double hostOptimizerBytes(const plan::Parallelism &shape, const cost::StepProblem &step,

@@ -96,6 +96,10 @@ GradScale gradScale(double squares, double count, double clip, float limit) {
   return {static_cast<float>(norm), static_cast<float>(scale)};
 }
 
+float meanScale(double lossSum, double count) {
+  return std::isfinite(lossSum) && count != 0 ? static_cast<float>(1 / count) : noUpdate;
+}
+
 GradUnscale gradUnscale(double squares, double count, double clip, double lossScale, float limit) {
   GradScale plain = gradScale(squares / lossScale / lossScale, count, clip, limit);
   return {{plain.norm, static_cast<float>(plain.scale / lossScale)}, std::isfinite(squares)};

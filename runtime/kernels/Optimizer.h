@@ -55,6 +55,9 @@ GradScale gradScale(double squares, double count, double clip, float limit = noG
 /// The scale by which updates change nothing. Every rank has the same norm, hence the same scale.
 constexpr float noUpdate = std::numeric_limits<float>::quiet_NaN();
 
+/// The scale of gradients whose norm is not known yet: that of gradScale without clipping, if the loss is finite.
+float meanScale(double lossSum, double count);
+
 /// Norm and scale of gradients that are `lossScale` (a product of scales) times too large.
 struct GradUnscale {
   GradScale scale;

@@ -41,6 +41,7 @@ struct StepFacts {
   double lossCount = 1; /* by which the sum was divided */
   double gradNorm = 0;
   bool hasGradNorm = false;
+  bool updatesEarly = false;                                    /* before the norm was known */
   GradNorms::Named gradNorms;                                   /* empty: the step was not asked for them */
   float gradNormLimit = std::numeric_limits<float>::infinity(); /* above which the step updates nothing */
   /// With a dynamic loss scale: the scale that this step used.

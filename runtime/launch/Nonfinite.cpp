@@ -29,8 +29,16 @@ size_t spanOf(const dtcc_view &view) {
 
 } // namespace
 
+bool updatesEarly(const Image &image) {
+  return std::any_of(image.commands().begin(), image.commands().end(), [](const dtcc_command &command) {
+    return command.kind == DTCC_LIBRARY && command.op == DTCC_LIB_MEAN_SCALE;
+  });
+}
+
 Verdict judge(const StepFacts &facts) {
   bool norm = !facts.hasGradNorm || std::isfinite(facts.gradNorm);
+  if (facts.updatesEarly)
+    return !std::isfinite(facts.loss) ? Verdict::NotUpdated : norm ? Verdict::Good : Verdict::Spoiled;
   const bool spike = norm && facts.gradNorm > static_cast<double>(facts.gradNormLimit);
   if (std::isfinite(facts.loss) && spike)
     return Verdict::Spike;

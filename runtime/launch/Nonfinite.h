@@ -10,6 +10,10 @@
 // and rank 0 judges each step by what it reads for the metrics. All ranks learn the verdict in the exchange by which
 // they agree on signals, so it costs no message of its own.
 //
+// A program whose updates are early (dtcc --update=early) knows the loss before it updates, and the norm only behind.
+// Gradients that are not finite under a loss that is have then reached the parameters: such a step is not left out, and
+// its state is not saved.
+//
 // A dynamic loss scale skips steps by design: those are good steps, until the scale is so small that it cannot be what
 // makes the gradients overflow.
 //
@@ -40,10 +44,15 @@ enum class Verdict : int32_t {
   Updated = 2,
   /// Finite, but the gradients' norm is above the step's limit (health/SpikeGuard.h): the update was left out.
   Spike = 3,
+  /// The gradients alone are not finite, and early updates were made by them.
+  Spoiled = 4,
 };
 
 /// Whether parameters and optimizer state are those of the step before.
 inline bool leavesState(Verdict verdict) { return verdict == Verdict::NotUpdated || verdict == Verdict::Spike; }
+
+/// Whether a program updates each parameter once its own gradient is complete.
+bool updatesEarly(const Image &image);
 
 /// The verdict on a step, from what rank 0 reads behind it.
 Verdict judge(const StepFacts &facts);

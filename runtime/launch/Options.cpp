@@ -491,6 +491,13 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
       failWith(Status::Usage, ofFolder, " needs --checkpoint=DIR");
     if (options.onNonfinite == OnNonfinite::Rollback && options.checkpoint.empty())
       failWith(Status::Usage, "--on-nonfinite=rollback needs --checkpoint=DIR");
+    const char *late = options.onNonfinite == OnNonfinite::Skip ? "--on-nonfinite=skip"
+                       : options.maxGradNormRatio > 0           ? "--max-grad-norm-ratio"
+                                                                : nullptr;
+    if (late && updatesEarly(image))
+      failWith(Status::Usage, late,
+               " leaves updates out by the norm of all gradients, and this program has made them "
+               "before (dtcc --update=early): take --on-nonfinite=rollback, or compile with --update=late");
     const char *normed = options.maxGradNormRatio > 0 ? "--max-grad-norm-ratio"
                          : options.gradNormsEvery > 0 ? "--grad-norms"
                                                       : nullptr;

@@ -259,13 +259,25 @@ private:
       rollBack(what, step);
       return true;
     }
-    step -= leavesState(verdict) ? 1 : 0;
+    step -= verdict == Verdict::Updated ? 0 : 1;
+    if (verdict == Verdict::Spoiled) {
+      ending = metrics ? what + endOfSpoiled() : "";
+      return false;
+    }
     bool progress = step > shared.begin.step;
     if (progress)
       save(step);
     if (metrics)
       ending = what + endOf(choice, step, progress);
     return false;
+  }
+
+  /// The end of a message about a run whose parameters have changed by gradients that are not finite.
+  std::string endOfSpoiled() const {
+    return "; parameters have changed by them (dtcc --update=early)" +
+           (newest ? message("; the last good state, of step ", *newest, ", is in ",
+                             checkpointPath(shared.options.checkpoint, *newest))
+                   : "; without a checkpoint the state is lost");
   }
 
   /// The end of a message about a run that ends at a step that is not finite: what was tried, and what is kept.
@@ -279,7 +291,7 @@ private:
       text += message("; the last good state, of step ", step, ", is in ", checkpointPath(folder, *newest));
     else
       text += progress ? "; without --checkpoint its state is lost" : "; nothing was trained before it";
-    return text + (choice == OnNonfinite::Stop ? " (--on-nonfinite=skip leaves such steps out)" : "");
+    return text + (choice == OnNonfinite::Stop && !early ? " (--on-nonfinite=skip leaves such steps out)" : "");
   }
 
   /// Loads the newest checkpoint, and goes on with the data behind `step`.
@@ -465,6 +477,7 @@ private:
     StepFacts facts;
     const auto *lossScale = scalar<float>(DTCC_SCALAR_LOSS_SCALE), *skipped = scalar<float>(DTCC_SCALAR_SKIPPED);
     facts.hasLossScale = hasLossScale();
+    facts.updatesEarly = early;
     facts.lossScale = lossScale ? static_cast<double>(*lossScale) : 0;
     int64_t first = positionAfter(step - 1).samples;
     dataSeconds = 0;
@@ -553,6 +566,7 @@ private:
   std::vector<Agreed> said;
   std::vector<HostName> hosts; /* by rank */
   std::optional<Stragglers> stragglers;
+  const bool early = updatesEarly(image);
   GradNorms gradNorms{shared.options.gradNormsEvery};
   SpikeGuard guard{shared.options.maxGradNormRatio, shared.begin.gradNorms}; /* rank 0's counts */
 

@@ -293,6 +293,13 @@ void addUpdates(Cases &cases) {
         u.reals({clip, 0.5});
         cases.push_back(u.made);
       }
+  for (float sum : {-3.0f, infinity})
+    for (float count : {10.0f, 0.0f}) {
+      Maker m("scale of the mean", DTCC_LIB_MEAN_SCALE);
+      scalar(m, sum), scalar(m, count);
+      m.output(DTCC_F32, std::vector<int64_t>{});
+      cases.push_back(m.made);
+    }
   for (int32_t finite : {0, 1})
     for (float streak : {0.0f, 9.0f})
       for (float scale : {1024.0f, 3e38f}) {

@@ -234,6 +234,19 @@ TEST(KernelSuite, GradScaleStopsUpdates) {
     }
 }
 
+// The norm is not known yet, so a loss that is not finite stops updates.
+TEST(KernelSuite, MeanScale) {
+  for (auto [sum, count, scale] : {std::tuple{-3.0f, 4.0f, 0.25f}, {INFINITY, 4.0f, NAN}, {0.0f, 0.0f, NAN}}) {
+    OneCommand c(DTCC_LIB_MEAN_SCALE);
+    c.floats({}, {sum});
+    c.floats({}, {count});
+    size_t out = c.output({});
+    c.run();
+    float found = c.content(out)[0];
+    EXPECT_TRUE(std::isnan(scale) ? std::isnan(found) : found == scale) << sum << " " << count << ": " << found;
+  }
+}
+
 /// A share of 4 of the 8 elements of bucket 1; its segments cover 1..2 and 3..6.
 void bindShare(OneCommand &c) {
   c.bucket(100);

@@ -94,6 +94,8 @@ LogicalResult UpdateOp::verify() {
     return emitOpError() << "average must be at least 0 and less than 1, got: " << average;
   if (getClip().isNegative())
     return emitOpError() << "clip must not be negative, got: " << getClip().convertToDouble();
+  if (getEarly() && (getClip().isNonZero() || getLossScale()))
+    return emitOpError("an early update must have neither clip nor loss scale, which need all gradients");
   // In a pipeline, each stage that reads a state gives its part of the gradient.
   llvm::DenseSet<Attribute> seen;
   for (auto [state, gradient] : llvm::zip_equal(getStates(), getGradients()))

@@ -70,7 +70,9 @@ def Graph_UpdateOp : Op<Graph_Dialect, "update", [MemoryEffects<[MemRead, MemWri
     min(1, clip / (norm + 1e-6)); 0 turns clipping off. Weight decay is an attribute of the
     states. With `loss_scale` the gradients are scaled by that state, and a step whose norm is
     not finite updates nothing. With `average` d above 0 every state also has an average a over the steps, which is one
-    more slot: a = p after the first step, then a = d a + (1 - d) p, with p the updated state.
+    more slot: a = p after the first step, then a = d a + (1 - d) p, with p the updated state. With `early` a state may
+    change once its own gradient is complete, which nothing that needs all gradients may then delay: neither `clip` nor
+    `loss_scale`. A step whose loss is not finite still updates nothing, but gradients that are not finite may.
 
     Made by graph-differentiate. Consumed by spmd-lower-to-program, which makes the update phase. None is left after
     spmd-lower-to-program.
@@ -78,7 +80,7 @@ def Graph_UpdateOp : Op<Graph_Dialect, "update", [MemoryEffects<[MemRead, MemWri
   let arguments = (ins Graph_FloatScalar:$count, Variadic<Graph_FloatTensor>:$gradients,
                        TypedArrayAttrBase<FlatSymbolRefAttr, "states">:$states, AnyAttr:$optimizer,
                        DefaultValuedAttr<F64Attr, "0.0">:$clip, OptionalAttr<Graph_LossScaleAttr>:$loss_scale,
-                       DefaultValuedAttr<F64Attr, "0.0">:$average);
+                       DefaultValuedAttr<F64Attr, "0.0">:$average, UnitAttr:$early);
   let results = (outs Graph_FloatScalar:$norm);
   let assemblyFormat = "$count `,` `(` $gradients `)` `to` $states attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;

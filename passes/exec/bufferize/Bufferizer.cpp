@@ -32,6 +32,8 @@ LogicalResult Bufferizer::run() {
     program.setOptimizerAttr(optimizer);
   if (Attribute average = source->getAttr(graph::kAverageAttr))
     program->setAttr(graph::kAverageAttr, average);
+  if (source->hasAttr(graph::kEarlyAttr))
+    program->setAttr(graph::kEarlyAttr, UnitAttr::get(program.getContext()));
   program.getBody().emplaceBlock();
   storage.setProgram(program, theMesh);
   communicators.setProgram(program);

@@ -36,6 +36,10 @@ template <typename Op, mlir::LogicalResult (*Lower)(Op, Bufferizer &)> OpRule ru
   return {[](mlir::Operation *op, Bufferizer &b) { return Lower(mlir::cast<Op>(op), b); }};
 }
 
+/// Fills the cells between the gradients of a bucket with zeros if other values use its memory at other times
+/// (Storage::takeGaps). Sums over the whole bucket read these cells.
+void fillGaps(mlir::FlatSymbolRefAttr symbol, Bufferizer &b);
+
 /// This rank's share over `axes` of one-dimensional storage that lies whole in its memory.
 Place shareOf(Place whole, mlir::ArrayAttr axes, Bufferizer &b);
 

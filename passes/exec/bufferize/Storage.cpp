@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/bufferize/Storage.h"
+#include "dialects/graph/Graph.h"
 #include "passes/exec/commands/Liveness.h"
 
 using namespace mlir;
@@ -67,6 +68,12 @@ Place Storage::allocate(ShapedType type, StringRef name, bool persistent) {
   return Place::dense(buffer, type);
 }
 
+bool Storage::isTransient(FlatSymbolRefAttr symbol) const {
+  spmd::BucketRole role = bucketOp(symbol).getRole();
+  return role == spmd::BucketRole::Transient ||
+         (role == spmd::BucketRole::Gradient && program->hasAttr(graph::kEarlyAttr));
+}
+
 Place Storage::bucket(FlatSymbolRefAttr symbol) {
   auto [entry, isNew] = buckets.try_emplace(symbol.getAttr());
   if (!isNew)
@@ -75,7 +82,7 @@ Place Storage::bucket(FlatSymbolRefAttr symbol) {
   int64_t share = op.getLength() / mesh.product(spmd::toAxes(op.getFlat()));
   auto type = RankedTensorType::get({share}, op.getElementType());
   // A transient bucket is memory while a command touches it; nobody writes over it before that.
-  bool stays = op.getRole() != spmd::BucketRole::Transient;
+  bool stays = !isTransient(symbol);
   StringRef where = stays ? "state" : "activations";
   if (usesHost && op.getHost())
     where = kHostArena;

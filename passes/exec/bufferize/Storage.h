@@ -45,6 +45,14 @@ public:
   }
   /// Storage of a bucket; with `flat` axes, the shard of this rank.
   Place bucket(mlir::FlatSymbolRefAttr symbol);
+  /// Whether other values use the memory of a bucket too, at other times of a step.
+  bool isTransient(mlir::FlatSymbolRefAttr symbol) const;
+  /// Whether cells between the states of a transient bucket may hold anything. The caller writes them: for gradients
+  /// of early updates, which are made once, later calls return false.
+  bool takeGaps(mlir::FlatSymbolRefAttr symbol) {
+    return isTransient(symbol) &&
+           (bucketOp(symbol).getRole() == spmd::BucketRole::Transient || withoutGaps.insert(symbol.getAttr()).second);
+  }
   /// Memory to which the host writes a model input.
   Place inputPlace(spmd::InputOp op);
   /// Memory at which the host writes or reads a scalar.
@@ -74,6 +82,7 @@ private:
   llvm::DenseMap<mlir::StringAttr, BufferInfo> buffers;
   llvm::StringMap<ArenaOp> arenas;
   llvm::DenseMap<mlir::StringAttr, Place> buckets;
+  llvm::DenseSet<mlir::StringAttr> withoutGaps;
   std::optional<Place> scalars[getMaxEnumValForScalarKind() + 1];
   llvm::StringMap<Place> inputs;
   BufferOp scratch;

@@ -12,8 +12,11 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
-/// Zeros between the gradients of a transient bucket, whose memory held something else before.
-static void fillGaps(spmd::BucketOp bucket, const Place &whole, Bufferizer &b) {
+void dtcc::exec::fillGaps(FlatSymbolRefAttr symbol, Bufferizer &b) {
+  if (!b.storage.takeGaps(symbol))
+    return;
+  spmd::BucketOp bucket = b.storage.bucketOp(symbol);
+  Place whole = b.storage.bucket(symbol);
   SmallVector<std::pair<int64_t, int64_t>> taken;
   for (auto state : b.module().getOps<graph::StateOp>())
     for (auto [name, begin] : spmd::bucketsOf(state))
@@ -36,13 +39,13 @@ static void fillGaps(spmd::BucketOp bucket, const Place &whole, Bufferizer &b) {
 }
 
 static LogicalResult lowerReduceBucket(spmd::ReduceBucketOp op, Bufferizer &b) {
-  spmd::BucketOp bucket = b.storage.bucketOp(op.getBucketAttr());
   Place whole = b.storage.bucket(op.getBucketAttr()), share = shareOf(whole, op.getScatter(), b);
-  if (bucket.getRole() == spmd::BucketRole::Transient)
-    fillGaps(bucket, whole, b);
+  fillGaps(op.getBucketAttr(), b);
   std::optional<Bufferizer::Destination> into;
   if (op.getInto()) {
     bool repeated = op->getParentOfType<spmd::PhaseOp>().getRepeat() > 1;
+    // A share is written as a whole.
+    b.storage.takeGaps(op.getIntoAttr());
     into = {b.storage.bucket(op.getIntoAttr()), op.getAgain() ? Add : repeated ? AddUnlessFirstSlot : Overwrite};
   }
   // Without a sum over slots the collective writes where the share is kept.

@@ -27,6 +27,7 @@ static Place rangeOf(FlatSymbolRefAttr symbol, int64_t offset, ShapedType type, 
 }
 
 static LogicalResult lowerBucketView(spmd::ViewOp op, Bufferizer &b) {
+  fillGaps(op.getBucketAttr(), b);
   b.setPlace(op.getY(), rangeOf(op.getBucketAttr(), op.getOffset(), op.getType(), b));
   return success();
 }
@@ -127,6 +128,12 @@ static LogicalResult lowerGradScale(spmd::GradScaleOp op, Bufferizer &b) {
   }
   b.library(op, "grad_scale", {b.view(b.placeOf(op.getSquares())), b.view(b.placeOf(op.getCount()))},
             {b.view(norm), b.view(scale)}, {b.builder().getF64FloatAttr(op.getClip().convertToDouble())});
+  return success();
+}
+
+static LogicalResult lowerMeanScale(spmd::MeanScaleOp op, Bufferizer &b) {
+  b.library(op, "mean_scale", {b.view(b.placeOf(op.getLossSum())), b.view(b.placeOf(op.getCount()))},
+            b.view(b.place(op.getScale())), {});
   return success();
 }
 
@@ -349,6 +356,7 @@ void dtcc::exec::addUpdateRules(OpRules &rules) {
   rules[spmd::StoreOp::getOperationName()] = ruleOf<spmd::StoreOp, lowerStore>();
   rules[spmd::SumSquaresOp::getOperationName()] = ruleOf<spmd::SumSquaresOp, lowerSumSquares>();
   rules[spmd::GradScaleOp::getOperationName()] = ruleOf<spmd::GradScaleOp, lowerGradScale>();
+  rules[spmd::MeanScaleOp::getOperationName()] = ruleOf<spmd::MeanScaleOp, lowerMeanScale>();
   rules[spmd::UpdateBucketOp::getOperationName()] = ruleOf<spmd::UpdateBucketOp, lowerUpdate>();
   rules[spmd::FactorSquaresOp::getOperationName()] = ruleOf<spmd::FactorSquaresOp, lowerFactorSquares>();
   rules[spmd::MakeDirectionOp::getOperationName()] = ruleOf<spmd::MakeDirectionOp, lowerMakeDirection>();

@@ -109,6 +109,16 @@ static LogicalResult runGradScale(GradScaleOp op, RankStorage &storage, int64_t)
   return success();
 }
 
+static LogicalResult runMeanScale(MeanScaleOp op, RankStorage &storage, int64_t) {
+  storage.clear(op.getScale());
+  storage.forEachRank([&](int64_t rank) {
+    double count = scalarOf(storage, op.getCount(), rank);
+    bool good = std::isfinite(scalarOf(storage, op.getLossSum(), rank)) && count != 0;
+    storage.lockStep.values[op.getScale()][rank].floats[0] = good ? 1 / count : std::nan("");
+  });
+  return success();
+}
+
 static LogicalResult runAdjustLossScale(AdjustLossScaleOp op, RankStorage &storage, int64_t) {
   storage.clear(op.getTaken());
   auto &values = storage.lockStep.values;
@@ -177,6 +187,7 @@ static LogicalResult runReport(ReportOp op, RankStorage &storage, int64_t) {
 void addUpdateOps(StorageOps &ops) {
   ops.on(runSumSquares)
       .on(runGradScale)
+      .on(runMeanScale)
       .on(runAdjustLossScale)
       .on(runUpdate)
       .on(runGather)

@@ -7,7 +7,7 @@
 //
 // Two orders: what ranks share whole is gathered and reduced by units of the model, in
 // the order of the forward pass; other gradients are reduced by buckets, in the order in
-// which the backward pass completes them.
+// which the backward pass completes them. So are gradients that early updates read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +18,7 @@
 #include "passes/spmd/Passes.h"
 #include "passes/spmd/layout/PlanAttribute.h"
 #include "passes/spmd/partition/Units.h"
+#include "passes/spmd/partition/UpdatePhase.h"
 #include "planner/cost/BucketSize.h"
 #include "planner/parallelism/StateTable.h"
 #include "llvm/ADT/StringSet.h"
@@ -32,7 +33,8 @@ namespace {
 
 class UnitFormer {
 public:
-  UnitFormer(ModuleOp module, func::FuncOp step, const Mesh &mesh) : module(module), mesh(mesh) {
+  UnitFormer(ModuleOp module, func::FuncOp step, const Mesh &mesh)
+      : module(module), mesh(mesh), early(updatesEarly(module, mesh)) {
     for (Operation &op : step.getBody().front()) {
       positions[&op] = positions.size();
       for (const StateAccess &access : stateAccesses(&op))
@@ -64,7 +66,7 @@ public:
         llvm::raw_string_ostream(entry.member.signature) << type << (reader ? reader->getName().getStringRef() : "");
         entry.order = reader ? positions.lookup(reader) : 0;
         blocks[narrow].push_back(entry);
-      } else if (Value gradient = gradients.lookup(state.getSymName()); gradient && isSummed(gradient)) {
+      } else if (Value gradient = gradients.lookup(state.getSymName()); gradient && (early || isSummed(gradient))) {
         entry.order = positions.lookup(gradient.getDefiningOp());
         total[narrow] += entry.member.bytes;
         buckets[narrow].push_back(entry);
@@ -126,6 +128,8 @@ private:
 
   ModuleOp module;
   const Mesh &mesh;
+  /// Whether a gradient is read, and its memory free, once its unit is complete.
+  bool early;
   llvm::StringMap<Value> gradients;
   llvm::DenseMap<Operation *, size_t> positions;
   llvm::StringMap<Operation *> reads;
@@ -140,6 +144,10 @@ struct FormUnits : impl::SpmdFormUnitsBase<FormUnits> {
       return signalPassFailure();
     Mesh mesh = toMesh(found->second);
     UnitFormer(getOperation(), found->first, mesh).run(latencyBytes);
+    if (wantsEarlyUpdates(getOperation()) && !updatesEarly(getOperation(), mesh))
+      getOperation().emitRemark("--update=early changes nothing: one micro-batch without a pipeline must complete the "
+                                "gradients, got: micro-batches: ")
+          << mesh.slots();
     if (getContext().getRemarkEngine())
       tell();
   }

@@ -533,7 +533,7 @@ LogicalResult ProgramBuilder::run() {
     description.clip = update.getClip().convertToDouble();
     description.lossScale = update.getLossScaleAttr();
     description.average = update.getAverage().convertToDouble();
-    nameOptimizer(program, update);
+    nameOptimizer(program, update, mesh);
   }
   if (stages)
     description.axis = stages->axis();

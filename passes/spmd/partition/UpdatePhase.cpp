@@ -9,6 +9,7 @@
 #include "dialects/graph/Build.h"
 #include "dialects/interfaces/Source.h"
 #include "mlir/IR/Builders.h"
+#include "passes/spmd/layout/PlanAttribute.h"
 #include "passes/spmd/reshard/EmitMoves.h"
 
 using namespace mlir;
@@ -208,12 +209,25 @@ static void emitStep(OpBuilder &builder, Location loc, const Bucket &bucket, Val
                          bucket.key.optimizer, fromAxes(builder.getContext(), bucket.key.flat), bucket.copy, guard);
 }
 
-void nameOptimizer(ProgramOp program, graph::UpdateOp update) {
+bool wantsEarlyUpdates(ModuleOp module) {
+  bool early = false;
+  module.walk([&](graph::UpdateOp update) { early |= update.getEarly(); });
+  return early;
+}
+
+bool updatesEarly(ModuleOp module, const Mesh &mesh) {
+  PlanAttr plan = planOf(module);
+  return mesh.slots() == 1 && !(plan && plan.getPipeline()) && wantsEarlyUpdates(module);
+}
+
+void nameOptimizer(ProgramOp program, graph::UpdateOp update, const Mesh &mesh) {
   if (auto optimizer = dyn_cast<graph::OptimizerAttrInterface>(update.getOptimizer());
       optimizer && (optimizer.getTensorNeed() != graph::TensorNeed::None || optimizer.getSlotCodes(0) != 0))
     program->setAttr(graph::kOptimizerAttr, optimizer);
   if (update.getAverage().convertToDouble() > 0)
     program->setAttr(graph::kAverageAttr, update.getAverageAttr());
+  if (updatesEarly(program->getParentOfType<ModuleOp>(), mesh))
+    program->setAttr(graph::kEarlyAttr, UnitAttr::get(program.getContext()));
 }
 
 void emitAverageExchange(OpBuilder &builder, Block &body, Location loc, StringRef phase, const Buckets &buckets) {
@@ -231,9 +245,56 @@ void emitAverageExchange(OpBuilder &builder, Block &body, Location loc, StringRe
   YieldOp::create(builder, loc, ValueRange());
 }
 
+/// Everything that an update changes of a bucket.
+static void emitBucketUpdate(OpBuilder &builder, const UpdateDescription &step, const Bucket &bucket, Value gradient,
+                             Value scale, ValueRange guard, const Mesh &mesh) {
+  emitStep(builder, step.loc, bucket, gradient, scale, guard, mesh);
+  if (bucket.average)
+    AverageBucketOp::create(builder, step.loc, bucket.values, bucket.average, builder.getF64FloatAttr(step.average),
+                            fromAxes(builder.getContext(), bucket.key.flat));
+  emitGather(builder, step.loc, bucket);
+}
+
+/// The buckets that train, in the order in which the backward pass of `program` completes their gradients.
+static SmallVector<const Bucket *> inOrderOfGradients(Operation *program, const Buckets &buckets) {
+  llvm::DenseMap<Attribute, size_t> complete;
+  size_t position = 0;
+  program->walk([&](AccumulateOp op) { complete[op.getBucketAttr()] = ++position; });
+  SmallVector<std::pair<size_t, const Bucket *>> order;
+  for (const Bucket &bucket : buckets.all())
+    if (bucket.key.trainable)
+      order.push_back({complete.lookup(Buckets::accumulator(bucket)), &bucket});
+  llvm::sort(order);
+  return llvm::to_vector(llvm::make_second_range(order));
+}
+
+/// Each update reads its own gradient, and beside it only what is known behind the forward pass, so that
+/// exec-advance-updates can move it into the backward pass. The norm is for the report alone.
+static Value emitEarlyUpdates(OpBuilder &builder, const UpdateDescription &step, Operation *program, Value sum,
+                              Value count, const Buckets &buckets, const Mesh &mesh) {
+  Value scale = MeanScaleOp::create(builder, step.loc, count.getType(), sum, count);
+  SmallVector<std::pair<const Bucket *, Value>> gradients;
+  for (const Bucket *bucket : inOrderOfGradients(program, buckets)) {
+    gradients.push_back({bucket, emitGradient(builder, step, *bucket, mesh)});
+    emitBucketUpdate(builder, step, *bucket, gradients.back().second, scale, {}, mesh);
+  }
+  if (gradients.empty())
+    return {};
+  Value squares = emitSquares(builder, step, gradients, mesh);
+  return GradScaleOp::create(builder, step.loc, TypeRange{squares.getType(), squares.getType()}, squares, count,
+                             Value(), llvm::APFloat(0.0), llvm::APFloat(1.0))
+      .getNorm();
+}
+
 void emitUpdate(OpBuilder &builder, const UpdateDescription &step, const Buckets &buckets, const Mesh &mesh) {
   Location loc = step.loc;
   auto [sum, count] = emitLoss(builder, step);
+  if (Operation *program = builder.getInsertionBlock()->getParentOp()->getParentOp();
+      program->hasAttr(graph::kEarlyAttr)) {
+    Value norm = emitEarlyUpdates(builder, step, program, sum, count, buckets, mesh);
+    ReportOp::create(builder, loc, sum, count, norm, Value());
+    return;
+  }
   SmallVector<std::pair<const Bucket *, Value>> gradients;
   for (const Bucket &bucket : buckets.all())
     if (bucket.key.trainable)
@@ -247,13 +308,8 @@ void emitUpdate(OpBuilder &builder, const UpdateDescription &step, const Buckets
                                 : GradScaleOp::create(builder, loc, TypeRange{scalar, scalar}, squares, count, Value(),
                                                       llvm::APFloat(step.clip), llvm::APFloat(1.0));
     norm = scale.getNorm();
-    for (auto [bucket, gradient] : gradients) {
-      emitStep(builder, loc, *bucket, gradient, scale.getScale(), guard, mesh);
-      if (bucket->average)
-        AverageBucketOp::create(builder, loc, bucket->values, bucket->average, builder.getF64FloatAttr(step.average),
-                                fromAxes(builder.getContext(), bucket->key.flat));
-      emitGather(builder, loc, *bucket);
-    }
+    for (auto [bucket, gradient] : gradients)
+      emitBucketUpdate(builder, step, *bucket, gradient, scale.getScale(), guard, mesh);
   }
   ReportOp::create(builder, loc, sum, count, norm, Value());
 }

@@ -29,16 +29,23 @@ struct UpdateDescription {
   double average = 0;
 };
 
+/// Whether the user wants each parameter to change once its own gradient is complete (graph.update's `early`).
+bool wantsEarlyUpdates(mlir::ModuleOp module);
+/// Whether the user wants early updates, and one run of one phase completes the gradients. With several micro-batches
+/// or stages gradients are there until the last one has added to them, and nothing is gained: then updates are late.
+bool updatesEarly(mlir::ModuleOp module, const Mesh &mesh);
+
 /// Builds the phase's ops at the builder's place: loss and count reduced; per bucket the
 /// gradients reduced in place (under ZeRO each rank its share), the norm over all logical
 /// elements, the update, the gather of the shares unless parameters are kept as shares. In a pipeline, the
 /// gradient of a parameter with several owners is also summed over these; loss, count and
-/// norm are over all stages, a parameter with several owners counted by the first.
+/// norm are over all stages, a parameter with several owners counted by the first. If the program has the attribute
+/// graph::kEarlyAttr, updates come in the order in which their gradients are complete.
 void emitUpdate(mlir::OpBuilder &builder, const UpdateDescription &step, const Buckets &buckets, const Mesh &mesh);
 
-/// Writes on a program what the host must know of its update: an optimizer that leaves some buckets to another one, and
-/// the weight of averages.
-void nameOptimizer(ProgramOp program, graph::UpdateOp update);
+/// Writes on a program what later passes must know of its update: an optimizer that leaves some buckets to another one,
+/// the weight of averages, and whether updates are early.
+void nameOptimizer(ProgramOp program, graph::UpdateOp update, const Mesh &mesh);
 
 /// Builds, at the end of `body`, a phase in which parameters that train are exchanged with their averages, if there are
 /// any: readers then see the averages, and behind a second exchange the parameters again.

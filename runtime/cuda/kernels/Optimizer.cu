@@ -167,6 +167,13 @@ DTCC_KERNEL(grad_scale, GradScale, warpSize) {
     *p.finite = squares - squares == 0;
 }
 
+DTCC_KERNEL(mean_scale, MeanScale, warpSize) {
+  if (threadIndex() != 0)
+    return;
+  const double sum = *p.lossSum, count = *p.count;
+  *p.scale = static_cast<float>(sum - sum == 0 && count != 0 ? 1 / count : __builtin_nan(""));
+}
+
 DTCC_KERNEL(loss_scale_adjust, LossScaleAdjust, warpSize) {
   if (threadIndex() != 0)
     return;

@@ -39,6 +39,12 @@ struct GradScale {
   double clip, unit;
 };
 
+/// mean_scale: one thread.
+struct MeanScale {
+  const float *lossSum, *count;
+  float *scale;
+};
+
 /// loss_scale_adjust: one thread.
 struct LossScaleAdjust {
   const int32_t *finite;

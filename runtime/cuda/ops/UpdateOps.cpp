@@ -78,6 +78,22 @@ private:
   double clip, unit;
 };
 
+class MeanScaleOp final : public CudaOp {
+public:
+  MeanScaleOp(const CheckedOperands &operands, Rank &, Launcher &launcher)
+      : kernel(launcher, "Optimizer", "mean_scale") {
+    operands.expect(3, 0);
+    operands.scalar(0, "loss_sum"), operands.scalar(1, "count"), operands.scalar(2, "scale");
+  }
+  void run(Rank &, const Call &call) override {
+    kernel(call, 1, 32,
+           MeanScale{address<const float>(call, 0), address<const float>(call, 1), address<float>(call, 2)});
+  }
+
+private:
+  Kernel kernel;
+};
+
 class LossScaleAdjustOp final : public CudaOp {
 public:
   LossScaleAdjustOp(const CheckedOperands &operands, Rank &, Launcher &launcher)
@@ -218,6 +234,7 @@ public:
 DTCC_CUDA_OP(SUM_SQUARES, SumSquaresOp)
 DTCC_CUDA_OP(GRAD_SCALE, GradScaleOp, false)
 DTCC_CUDA_OP(GRAD_UNSCALE, GradScaleOp, true)
+DTCC_CUDA_OP(MEAN_SCALE, MeanScaleOp)
 DTCC_CUDA_OP(LOSS_SCALE_ADJUST, LossScaleAdjustOp)
 DTCC_CUDA_OP(ADAMW, AdamOp)
 DTCC_CUDA_OP(SGD, SgdOp)

@@ -56,6 +56,20 @@ private:
   double clip;
 };
 
+class MeanScaleOp final : public LibraryOp {
+public:
+  MeanScaleOp(const CheckedOperands &operands, Rank &) {
+    operands.expect(3, 0);
+    const char *names[] = {"loss_sum", "count", "scale"};
+    for (size_t i = 0; i < 3; ++i)
+      operands.scalar(i, names[i]);
+  }
+  void run(Rank &, void *const *buffers) override {
+    auto scalar = [&](size_t i) { return static_cast<float *>(buffers[i]); };
+    *scalar(2) = meanScale(static_cast<double>(*scalar(0)), static_cast<double>(*scalar(1)));
+  }
+};
+
 class GradUnscaleOp final : public LibraryOp {
 public:
   GradUnscaleOp(const CheckedOperands &operands, Rank &) : clip(0), unit(0) {
@@ -228,6 +242,7 @@ private:
 
 DTCC_CPU_OP(SUM_SQUARES, SumSquaresOp)
 DTCC_CPU_OP(GRAD_SCALE, GradScaleOp)
+DTCC_CPU_OP(MEAN_SCALE, MeanScaleOp)
 DTCC_CPU_OP(ADAMW, AdamOp)
 DTCC_CPU_OP(ADAMW8BIT, CodedAdamOp)
 DTCC_CPU_OP(SGD, SgdOp)

@@ -264,6 +264,14 @@ func.func @update(%c: tensor<f32>) {
 
 // -----
 
+func.func @update(%c: tensor<f32>) {
+  // expected-error @below {{an early update must have neither clip nor loss scale, which need all gradients}}
+  %n = graph.update %c, () to [] {early, clip = 1.0 : f64, optimizer = #graph.sgd<lr = 0.1, momentum = 0.0, dampening = 0.0, weight_decay = 0.0, nesterov = false>} : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
 func.func @top_k(%x: tensor<2x3xf32>) {
   // expected-error @below {{must pick between 1 and 3 cells, got: 4}}
   %v, %i = graph.top_k %x : (tensor<2x3xf32>) -> (tensor<2x4xf32>, tensor<2x4xi64>)

@@ -145,6 +145,8 @@ func.func @training(%count: tensor<f32>, %x: tensor<3xf32>) {
   %norm = graph.update %count, (%0) to [@wte] {clip = 1.0, optimizer = #graph.adam<lr = 1.0e-3, beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, decoupled = true>}
     : (tensor<f32>, tensor<257x66xf32>) -> tensor<f32>
   %norm2 = graph.update %count, () to [] {optimizer = #graph.sgd<lr = 1.0e-3, momentum = 0.9, dampening = 0.0, weight_decay = 0.0, nesterov = false>} : (tensor<f32>) -> tensor<f32>
+  // CHECK: graph.update {{.*}} {early, optimizer
+  %normEarly = graph.update %count, () to [] {early, optimizer = #graph.sgd<lr = 1.0e-3, momentum = 0.9, dampening = 0.0, weight_decay = 0.0, nesterov = false>} : (tensor<f32>) -> tensor<f32>
   // CHECK: graph.update {{.*}}#graph.adam<{{.*}}decoupled = true, raw_eps = true, decay_last = true, post_decay = 1.2{{.*}}e-01, start = -1>
   %norm3 = graph.update %count, () to [] {optimizer = #graph.adam<lr = 1.0e-3, beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, decoupled = true, raw_eps = true, decay_last = true, post_decay = 0.125, start = -1>} : (tensor<f32>) -> tensor<f32>
   // CHECK: graph.update {{.*}}#graph.adagrad<{{.*}}weight_decay = 0.0{{0*}}e+00, start = 2>

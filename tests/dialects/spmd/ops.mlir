@@ -82,6 +82,8 @@ spmd.program @step mesh @mesh {
     %count = spmd.view @scalars[1] : tensor<f32>
     // CHECK: %[[NORM:.*]], %[[SCALE:.*]] = spmd.grad_scale %{{.*}}, %{{.*}} {clip = 1.000000e+00 : f64}
     %norm, %scale = spmd.grad_scale %all, %count {clip = 1.0 : f64} : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+    // CHECK: spmd.mean_scale %{{.*}}, %{{.*}} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %early = spmd.mean_scale %sum, %count : (tensor<f32>, tensor<f32>) -> tensor<f32>
     // CHECK: spmd.update_bucket @params.0, %{{.*}}, %[[SCALE]] slots [@slots.0.0] flat ["dp"] optimizer("any") : tensor<64xf32>, tensor<f32>
     spmd.update_bucket @params.0, %share, %scale slots [@slots.0.0] flat ["dp"] optimizer("any") : tensor<64xf32>, tensor<f32>
     // CHECK: spmd.gather_bucket @params.0 over ["dp"]

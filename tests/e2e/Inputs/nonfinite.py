@@ -5,13 +5,13 @@
 #
 """Checks what a program does about one batch that is not finite.
 
-    nonfinite.py PROGRAM --data=FOLDER --input=NAME --batch=N --work=FOLDER [--value=nan] [--bad=4] [--options=...]
+    nonfinite.py PROGRAM --data=FOLDER --input=NAME --batch=N --work=FOLDER [--value=nan] [--bad=4] [--options=...] [--early]
 
 The batch of step `bad`, an even number, becomes `value` in the input NAME. With --max-grad-norm-ratio among the options
 the value may be finite, and is too large. Then the program must:
 
 - by default stop with status 9 and one message, behind a checkpoint whose state is the clean run's;
-- with --on-nonfinite=skip train, bit for bit, what it trains on data without that batch;
+- with --on-nonfinite=skip train, bit for bit, what it trains on data without that batch, but for programs of early updates;
 - with --on-nonfinite=rollback train what it trains on data without that batch and those since the checkpoint.
 """
 
@@ -35,6 +35,7 @@ parser.add_argument("--work", required=True)
 parser.add_argument("--value", type=float, default=float("nan"))
 parser.add_argument("--bad", type=int, default=4)
 parser.add_argument("--options", default="")
+parser.add_argument("--early", action="store_true")
 arguments = parser.parse_args()
 batch, bad, steps = arguments.batch, arguments.bad, arguments.bad + 2  # the step whose batch is bad, and those of a run
 
@@ -106,24 +107,25 @@ run(9, "poisoned", f"--steps={steps}", f"--checkpoint={at('stop')}", "--resume")
 if os.path.exists(at(f"stop/step-{bad}")):
     sys.exit("nonfinite.py: a step that was not finite has a checkpoint")
 
-# Skip.
-run(0, "poisoned", f"--steps={steps}", "--on-nonfinite=skip", f"--save={at('skip')}", f"--metrics={at('m')}")
-run(0, "skipped", f"--steps={steps - 1}", f"--save={at('left-out')}")
-same("skip", "left-out")
-rows = [row for row in map(json.loads, open(at("m"))) if "step" in row]
-counts = [row.get("skipped", 0) for row in rows]
-if [count - counts[0] for count in counts] != [0] * (bad - 1) + [1] * (steps - bad + 1):
-    sys.exit(f"nonfinite.py: the metrics must count one skipped step, got: {rows}")
-# The count is kept by checkpoints.
-folder = f"--checkpoint={at('skipping')}"
-run(0, "poisoned", f"--steps={bad}", "--on-nonfinite=skip", folder)
-run(0, "poisoned", f"--steps={steps}", "--on-nonfinite=skip", folder, "--resume", f"--save={at('skip-resumed')}")
-same("skip-resumed", "left-out")
-# A run that goes on right before the bad step knows it as well.
-folder = f"--checkpoint={at('knowing')}"
-run(0, "poisoned", f"--steps={bad - 1}", folder)
-run(0, "poisoned", f"--steps={steps}", "--on-nonfinite=skip", folder, "--resume", f"--save={at('knows')}")
-same("knows", "left-out")
+# Skip, which programs of early updates refuse.
+if not arguments.early:
+    run(0, "poisoned", f"--steps={steps}", "--on-nonfinite=skip", f"--save={at('skip')}", f"--metrics={at('m')}")
+    run(0, "skipped", f"--steps={steps - 1}", f"--save={at('left-out')}")
+    same("skip", "left-out")
+    rows = [row for row in map(json.loads, open(at("m"))) if "step" in row]
+    counts = [row.get("skipped", 0) for row in rows]
+    if [count - counts[0] for count in counts] != [0] * (bad - 1) + [1] * (steps - bad + 1):
+        sys.exit(f"nonfinite.py: the metrics must count one skipped step, got: {rows}")
+    # The count is kept by checkpoints.
+    folder = f"--checkpoint={at('skipping')}"
+    run(0, "poisoned", f"--steps={bad}", "--on-nonfinite=skip", folder)
+    run(0, "poisoned", f"--steps={steps}", "--on-nonfinite=skip", folder, "--resume", f"--save={at('skip-resumed')}")
+    same("skip-resumed", "left-out")
+    # A run that goes on right before the bad step knows it as well.
+    folder = f"--checkpoint={at('knowing')}"
+    run(0, "poisoned", f"--steps={bad - 1}", folder)
+    run(0, "poisoned", f"--steps={steps}", "--on-nonfinite=skip", folder, "--resume", f"--save={at('knows')}")
+    same("knows", "left-out")
 
 # Roll back: from step 4 to the checkpoint of step 2, and on with the data of step 5.
 run(0, "poisoned", f"--steps={steps - 2}", "--on-nonfinite=rollback", f"--checkpoint={at('rolling')}",
