@@ -343,7 +343,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
   app.add_option("--grad-norms", options.gradNormsEvery,
                  "Every N steps, --metrics has the norm of each parameter's gradient, before clipping")
       ->transform(atLeast<int64_t>(1))
-      ->group(hasCores ? output : hidden);
+      ->group(output);
   app.add_option("--save", options.save.path, "Trained model: FILE.safetensors, FOLDER/ of shards, or FILE.onnx")
       ->group(output);
   app.add_flag("--save-trained", options.save.trainedOnly, "Save only parameters that trained, such as adapters")
@@ -459,8 +459,6 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
                                                       : nullptr;
     if (normed && !hasGradNorm(image))
       failWith(Status::Usage, normed, " needs the norm of the gradients, which this program does not compute");
-    if (options.gradNormsEvery > 0 && image.isForGpus())
-      failWith(Status::Usage, "--grad-norms is for programs that compute on processors, and this one computes on GPUs");
     if (options.gradNormsEvery > 0 && options.metrics.empty())
       failWith(Status::Usage, "--grad-norms needs --metrics=FILE");
     if (options.save.path.empty() && eval.best.path.empty() && options.saveAverage.path.empty() &&

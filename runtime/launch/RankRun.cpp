@@ -60,7 +60,8 @@ public:
         rank(image, number, team, shared.begin.seed),
         device(createDevice({rank, shared.kernels, &shared.transport, trace.get(), traceOfStreams.get(),
                              ordinalOf(shared, number), shared.options.graphs,
-                             TuningRequest{shared.options.tune, shared.begin.choices}, shared.options.ownAttention})),
+                             TuningRequest{shared.options.tune, shared.begin.choices}, shared.options.ownAttention,
+                             shared.options.gradNormsEvery > 0})),
         executor(rank, *device) {}
 
   ~RankRun() { shared.transport.tellWhere(nullptr); }
@@ -478,6 +479,7 @@ private:
     });
     if (std::optional<double> others = device->exchangeSeconds())
       ownSeconds = static_cast<float>(std::chrono::duration<double>(Trace::Clock::now() - begin).count() - *others);
+    device->endGradSquares();
     facts.gradNorms = gradNorms.end(rank);
     if (!metrics)
       return facts;
