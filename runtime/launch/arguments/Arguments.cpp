@@ -101,6 +101,10 @@ Arguments::Arguments(const CLI::App &app, int argc, char **argv) {
   }
   if (find("config"))
     addFile(app, file);
+  for (const Given &each : given)
+    if (const CLI::Option *option = app.get_option_no_throw("--" + each.name);
+        option && each.values.size() > 1 && option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw)
+      failWith(Status::Usage, "--", each.name, " must be given once, got: ", each.values[0], " and ", each.values[1]);
   all.insert(all.end(), typed.begin(), typed.end());
 }
 
