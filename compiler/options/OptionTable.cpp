@@ -173,14 +173,22 @@ std::string nearest(StringRef name) {
 }
 
 LogicalResult usage(const Twine &message) {
-  errorStream() << message << "; see dtcc --help\n";
+  errorStream() << message << "; see " << toolName() << " --help\n";
   return failure();
 }
 
+/// The option as it is typed: "--zero", or "-o" of one letter.
+std::string typed(StringRef name) { return ((name.size() == 1 ? "-" : "--") + name).str(); }
+
+/// Refuses an empty value too: "--weights=$FOLDER" of a script that forgot to set FOLDER would train something else.
 LogicalResult set(const Row &row, StringRef value, Options &options) {
+  if (value.empty()) {
+    const bool isLetter = row.name.size() == 1;
+    return usage(typed(row.name) + " must have a value: " + typed(row.name) + (isLetter ? " " : "=") + row.value);
+  }
   if (row.name == "emit" && value == "dist") // an old spelling of the level
     value = "spmd";
-  auto wrong = [&](StringRef wanted) { return usage("--" + row.name + " must be " + wanted + ", got: " + value); };
+  auto wrong = [&](StringRef wanted) { return usage(typed(row.name) + " must be " + wanted + ", got: " + value); };
   SmallVector<StringRef> choices;
   row.choices.split(choices, '|', -1, /*KeepEmpty=*/false);
   if (!choices.empty() && !llvm::is_contained(choices, value))
@@ -275,19 +283,17 @@ LogicalResult dtcc::parseOptions(int argc, const char *const *argv, Options &opt
     const Row *row = find(name);
     if (!row) {
       std::string guess = nearest(name);
-      return usage("unknown option " + argument + (guess.empty() ? "" : "; did you mean --" + guess + "?"));
+      return usage("unknown option " + argument + (guess.empty() ? "" : "; did you mean " + ::typed(guess) + "?"));
     }
     typed.insert(name);
     if (row->flag) {
       if (given)
-        return usage("--" + name + " takes no value");
+        return usage(::typed(name) + " takes no value");
       options.*row->flag = true;
       continue;
     }
     if (!given) {
-      if (++i == argc)
-        return usage("--" + name + " must have a value: --" + name + "=" + row->value);
-      value = argv[i];
+      value = ++i < argc ? argv[i] : "";
     }
     if (failed(set(*row, value, options)))
       return failure();

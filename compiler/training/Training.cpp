@@ -28,8 +28,6 @@ static LogicalResult checkTarget(const Options &options, graph::OptimizerAttrInt
     return success();
   if (isWhole || isCoded)
     return wrong("--optimizer=" + name + " is for programs that compute on processors: compile for cpu, or take adamw");
-  if (options.ema > 0)
-    return wrong("--ema is for programs that compute on processors: compile for cpu, or leave it out");
   return success();
 }
 

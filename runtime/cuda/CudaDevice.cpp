@@ -59,9 +59,15 @@ CudaDevice::CudaDevice(const DeviceSetup &setup)
     holds(bucket.view);
   recordBytes = sizeof(dtcc_rank) + rank.coordinates.size() * sizeof(int64_t);
   const uint64_t limitAt = recordBytes * static_cast<uint64_t>(image.mesh().slots());
-  hostRecords.resize(limitAt + sizeof(float));
+  hostRecords.resize(limitAt + sizeof(float) + sizeof(int32_t));
   records = gpu.allocate(hostRecords.size(), "the record of the rank");
   setup.rank.gradNormLimitOnGpu = reinterpret_cast<const float *>(records + limitAt);
+  if (setup.hasGradNorms) {
+    hostSquares.resize(GradSquaresOnGpu::ofState + image.states().size());
+    CUdeviceptr found = gpu.allocate(hostSquares.size() * sizeof(double), "the squares of gradients");
+    setup.rank.gradSquaresOnGpu = {reinterpret_cast<const void *>(records + limitAt + sizeof(float)),
+                                   reinterpret_cast<double *>(found)};
+  }
   loadProgram();
   // Made with the others, not in the middle of a step.
   uint32_t last = 0;
@@ -343,8 +349,29 @@ void CudaDevice::beginStep() {
     std::ranges::copy(std::as_bytes(std::span(rank.coordinates)),
                       hostRecords.begin() + static_cast<std::ptrdiff_t>(offset + sizeof seen));
   }
-  std::memcpy(hostRecords.data() + hostRecords.size() - sizeof(float), &rank.gradNormLimit, sizeof(float));
+  const int32_t isAsked = rank.gradSquares != nullptr;
+  std::byte *behind = hostRecords.data() + hostRecords.size() - sizeof isAsked;
+  std::memcpy(behind - sizeof(float), &rank.gradNormLimit, sizeof(float));
+  std::memcpy(behind, &isAsked, sizeof isAsked);
   gpu.copyToDevice(records, hostRecords.data(), hostRecords.size(), gpu.firstStream());
+  if (rank.gradSquares) {
+    std::ranges::fill(hostSquares, 0.0);
+    gpu.copyToDevice(reinterpret_cast<CUdeviceptr>(rank.gradSquaresOnGpu.found), hostSquares.data(),
+                     hostSquares.size() * sizeof(double), gpu.firstStream());
+  }
+}
+
+void CudaDevice::endGradSquares() {
+  Rank &rank = setup.rank;
+  if (!rank.gradSquares)
+    return;
+  gpu.nowDoing("norms of gradients");
+  gpu.copyToHost(hostSquares.data(), reinterpret_cast<CUdeviceptr>(rank.gradSquaresOnGpu.found),
+                 hostSquares.size() * sizeof(double), gpu.firstStream());
+  gpu.synchronize(gpu.firstStream());
+  rank.gradSquares->unit = hostSquares[GradSquaresOnGpu::unit];
+  rank.gradSquares->isLeftOut = hostSquares[GradSquaresOnGpu::isLeftOut] != 0;
+  rank.gradSquares->ofState.assign(hostSquares.begin() + GradSquaresOnGpu::ofState, hostSquares.end());
 }
 
 /// Waits: for messages, which no kernel sends.

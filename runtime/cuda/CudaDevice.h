@@ -48,6 +48,7 @@ public:
   void runPart(uint32_t number, const std::function<void()> &run) override;
   void run(uint32_t command, void *const *buffers, const void *predicate) override;
   void endAction() override;
+  void endGradSquares() override;
 
 private:
   struct Bound {
@@ -102,12 +103,14 @@ private:
   std::vector<Range> states;       /* of each of the image's arenas, what holds states */
   std::string chosen;              /* see choices() */
   CUmodule program = nullptr;
-  /// The rank's dtcc_rank of each slot, each with its coordinates; behind all slots Rank::gradNormLimit.
+  /// The rank's dtcc_rank of each slot, each with its coordinates; behind all slots Rank::gradNormLimit, and whether
+  /// the step is asked for norms of gradients.
   CUdeviceptr records = 0;
   uint64_t recordBytes = 0;
   std::vector<std::byte> hostRecords;
-  std::vector<Bound> bound;       /* by command of the stage */
-  std::vector<void *> parameters; /* of a generated kernel's launch */
+  std::vector<double> hostSquares; /* as GradSquaresOnGpu::found; empty if the run asks for no norms */
+  std::vector<Bound> bound;        /* by command of the stage */
+  std::vector<void *> parameters;  /* of a generated kernel's launch */
   std::vector<Stream> streams;
   uint64_t action = 1;                                 /* counts on over steps */
   uint64_t issued = 1, recordedAt = 0;                 /* on the first stream; of it when its event was recorded last */

@@ -45,6 +45,7 @@ struct DeviceSetup {
   GraphUse graphs = GraphUse::Auto;
   TuningRequest tuning = {};
   bool ownAttention = false; /* by kernels of ours, also where a library has it */
+  bool hasGradNorms = false; /* some steps are asked for norms of gradients (Rank::gradSquares) */
 };
 
 class Device {
@@ -89,6 +90,8 @@ public:
   /// is not 0; or null.
   virtual void run(uint32_t command, void *const *buffers, const void *predicate) = 0;
   virtual void endAction() = 0;
+  /// Behind a step that was asked for squares of gradients: Rank::gradSquares has them.
+  virtual void endGradSquares() {}
   /// Seconds since the last beginStep in which the calling thread exchanged data with other ranks, or waited for them.
   /// Empty where commands run later than the host gives them.
   virtual std::optional<double> exchangeSeconds() const { return std::nullopt; }

@@ -39,6 +39,16 @@ struct GradSquares {
   bool isLeftOut = false;
 };
 
+/// Where the commands of a GPU find and leave the same, in the GPU's memory.
+struct GradSquaresOnGpu {
+  /// An i32, which is 0 in steps that are not asked for norms.
+  const void *isAsked = nullptr;
+  /// The unit, then 1 or 0 for what is left out, then from `ofState` on a sum for each state; null: the run asks for
+  /// no norms.
+  double *found = nullptr;
+  static constexpr int64_t unit = 0, isLeftOut = 1, ofState = 2;
+};
+
 struct Rank {
   /// `arenas` start empty: the rank's device fills them in.
   Rank(const Image &image, int64_t rank, ThreadTeam &team, uint64_t seed);
@@ -74,6 +84,8 @@ struct Rank {
 
   /// The ops that update parameters add the squares of their gradients here; null: nobody asks in this step.
   GradSquares *gradSquares = nullptr;
+  /// The device of a GPU sets it, and brings what it holds to `gradSquares` (Device::endGradSquares).
+  GradSquaresOnGpu gradSquaresOnGpu;
 
   /// Rows of experts that this step dropped, because more came than there is room for (--moe-capacity). They are
   /// dropped only if `mayDropRows`, else that is an error.

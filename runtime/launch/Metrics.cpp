@@ -125,6 +125,10 @@ void Metrics::start(const RunFacts &facts) {
     throw Error(Status::Write, failed);
 }
 
+static std::string droppedText(int64_t rows) {
+  return formatText("  %lld rows of experts dropped", static_cast<long long>(rows));
+}
+
 void Metrics::step(const StepFacts &facts) {
   bool tokens = image.training().tokens > 0;
   double items = static_cast<double>(tokens ? image.training().tokens : image.training().batch);
@@ -162,7 +166,7 @@ void Metrics::step(const StepFacts &facts) {
   if (share > 0)
     line += formatText(" (%.1f %% of peak)", share * 100);
   if (facts.droppedRows > 0)
-    line += formatText("  %lld rows of experts dropped", static_cast<long long>(facts.droppedRows));
+    line += droppedText(facts.droppedRows);
   std::cout << line << "  left " << timeText(left) << std::endl;
 }
 
@@ -172,6 +176,8 @@ void Metrics::evaluation(const EvaluationFacts &facts) {
     row["eval_accuracy"] = *facts.accuracy;
   row["eval_count"] = facts.lossCount;
   row["eval_batches"] = facts.batches;
+  if (facts.droppedRows > 0)
+    row["eval_dropped_rows"] = facts.droppedRows;
   row["eval_seconds"] = facts.seconds;
   row["best"] = facts.isBest;
   write(row.dump());
@@ -182,6 +188,7 @@ void Metrics::evaluation(const EvaluationFacts &facts) {
             << (facts.accuracy ? formatText("  accuracy %.2f %%", *facts.accuracy * 100) : std::string())
             << formatText("  of %lld %s, %.1f s", static_cast<long long>(facts.batches),
                           facts.batches == 1 ? "batch" : "batches", facts.seconds)
+            << (facts.droppedRows > 0 ? droppedText(facts.droppedRows) : std::string())
             << (facts.isBest && !facts.isAlone ? "  best" : "") << std::endl;
 }
 

@@ -64,6 +64,7 @@ struct EvaluationFacts {
   /// Share of the counted labels that name the largest logit, if the program counts them.
   std::optional<double> accuracy;
   int64_t batches = 0;
+  int64_t droppedRows = 0; /* of experts, on all ranks */
   double seconds = 0;
   bool isBest = false;  /* the smallest loss so far */
   bool isAlone = false; /* nothing is trained */

@@ -10,47 +10,15 @@
 #include "runtime/core/Error.h"
 #include "runtime/launch/arguments/Arguments.h"
 #include "runtime/launch/arguments/OptionHelp.h"
+#include "runtime/launch/arguments/Validators.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <iostream>
-#include <limits>
 
 namespace dtcc::rt {
 namespace {
-
-/// A number that is one from its first character to its last, and at least `least`.
-template <typename Number> CLI::Validator atLeast(Number least) {
-  auto check = [least](std::string &text) {
-    Number value{};
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    bool good = error == std::errc() && end == text.data() + text.size() && value >= least &&
-                value <= std::numeric_limits<Number>::max();
-    const char *kind = std::is_integral_v<Number> ? "a whole number" : "a number";
-    return good ? std::string() : message("must be ", kind, " of at least ", least, ", got: ", text);
-  };
-  return CLI::Validator(check, std::is_integral_v<Number> ? "N" : "X");
-}
-
-/// The words that an option may be, in the order in which a message lists them, and what each stands for.
-template <typename Value> using Words = std::vector<std::pair<std::string, Value>>;
-
-/// A validator takes one of these words and replaces it by its value's number, as CLI11 reads flags and enumerators.
-template <typename Value> CLI::Validator oneOf(const Words<Value> &words) {
-  auto replace = [words](std::string &text) {
-    std::string list;
-    for (size_t i = 0; i < words.size(); ++i) {
-      if (words[i].first == text) {
-        text = std::to_string(static_cast<int>(words[i].second));
-        return std::string();
-      }
-      list += (i == 0 ? "" : i + 1 < words.size() ? ", " : " or ") + words[i].first;
-    }
-    return message("must be ", list, ", got: ", text);
-  };
-  return CLI::Validator(replace, "");
-}
 
 /// "unknown option --stepz; did you mean --steps?" for the first unknown option among the arguments.
 std::string suggestion(const CLI::App &app, const std::vector<std::string> &arguments) {
@@ -62,13 +30,6 @@ std::string suggestion(const CLI::App &app, const std::vector<std::string> &argu
     return "unknown option " + word + (best.empty() ? std::string() : "; did you mean " + best + "?");
   }
   return "";
-}
-
-std::string fraction(std::string &text) {
-  double value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  bool good = error == std::errc() && end == text.data() + text.size() && value > 0 && value < 1;
-  return good ? std::string() : message("must be a number between 0 and 1, got: ", text);
 }
 
 bool hasAverages(const Image &image) {
@@ -195,16 +156,16 @@ void checkProfile(Options &options, const std::string &steps) {
 void addGeneration(CLI::App &app, GenerateOptions &generate, std::string &prompt) {
   std::string group = "Generation";
   app.add_option("--generate", generate.tokens, "Write the prompt and so many tokens behind it, and stop")
-      ->check(atLeast<int64_t>(1))
+      ->transform(atLeast<int64_t>(1))
       ->group(group);
   app.add_option("--prompt-tokens", prompt, "Token ids to go on from, separated by commas")->group(group);
   app.add_option("--temperature", generate.temperature, "Draw tokens at this temperature (default: 0, the likeliest)")
-      ->check(atLeast(0.0))
+      ->transform(atLeast(0.0))
       ->group(group);
   app.add_option("--top-k", generate.topK, "Draw among so many of the likeliest tokens (default: all)")
-      ->check(atLeast<int64_t>(1))
+      ->transform(atLeast<int64_t>(1))
       ->group(group);
-  app.add_option("--stop-token", generate.stop, "End behind this token")->group(group);
+  app.add_option("--stop-token", generate.stop, "End behind this token")->transform(atLeast<int64_t>(0))->group(group);
 }
 
 /// Checks the options of generation against each other, and completes them.
@@ -262,14 +223,15 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
       ->allow_extra_args(false)
       ->group(data);
   app.add_option("--shuffle", options.data.shuffle, "Shuffle the samples anew in each epoch, by this seed")
+      ->transform(atLeast<uint64_t>(0))
       ->group(data);
 
   DocumentOptions &documents = options.data.documents;
   auto *eos = app.add_option("--eos", documents.eos, "Token that ends each document of --tokens")
-                  ->check(atLeast<int64_t>(0))
+                  ->transform(atLeast<int64_t>(0))
                   ->group(data);
   app.add_option("--bos", documents.bos, "Token that begins each document of --tokens, in place of --eos")
-      ->check(atLeast<int64_t>(0))
+      ->transform(atLeast<int64_t>(0))
       ->excludes(eos)
       ->group(data);
   Words<bool> cuts{{"start", true}, {"cross", false}};
@@ -292,13 +254,13 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
       ->group(evaluation);
   app.add_option("--eval-fraction", options.data.heldOut,
                  "Evaluate this part of --tokens or --data, and train on the rest")
-      ->check(CLI::Validator(fraction, "X"))
+      ->check(fraction())
       ->group(evaluation);
   app.add_option("--eval-every", eval.every, "Steps between evaluations (default: at the end)")
-      ->check(atLeast<int64_t>(1))
+      ->transform(atLeast<int64_t>(1))
       ->group(evaluation);
   app.add_option("--eval-steps", eval.steps, "Batches of an evaluation (default: all of the data)")
-      ->check(atLeast<int64_t>(1))
+      ->transform(atLeast<int64_t>(1))
       ->group(evaluation);
   app.add_flag("--eval-only", eval.only, "Evaluate the newest checkpoint of --checkpoint, or the weights, and stop")
       ->group(evaluation);
@@ -313,13 +275,13 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
 
   std::string training = "Training";
   app.add_option("--steps", options.steps, "Total number of optimizer steps (default: one pass over the data)")
-      ->check(atLeast<int64_t>(1))
+      ->transform(atLeast<int64_t>(1))
       ->group(training);
   app.add_option("--epochs", options.epochs, "Passes over the data, in place of --steps")
-      ->check(atLeast<int64_t>(1))
+      ->transform(atLeast<int64_t>(1))
       ->group(training);
   app.add_option("--lr", options.rate.base, "Learning rate")
-      ->check(atLeast(0.0))
+      ->transform(atLeast(0.0))
       ->capture_default_str()
       ->group(training);
   Words<LearningRate::Schedule> schedules{{"constant", LearningRate::Constant},
@@ -336,21 +298,24 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
       ->group(training);
   app.add_option("--warmup", options.rate.warmup, "Steps over which the learning rate rises from 0")
       ->capture_default_str()
-      ->check(atLeast<int64_t>(0))
+      ->transform(atLeast<int64_t>(0))
       ->group(training);
   app.add_option("--min-lr", options.rate.least, "Rate to which --lr-schedule falls")
-      ->check(atLeast(0.0))
+      ->transform(atLeast(0.0))
       ->capture_default_str()
       ->group(training);
   app.add_option("--decay-steps", options.rate.decaySteps,
                  "Steps of the fall (default: all behind the warm-up; of wsd the last tenth)")
-      ->check(atLeast<int64_t>(1))
+      ->transform(atLeast<int64_t>(1))
       ->group(training);
   app.add_option("--lr-restart", options.rate.restart,
                  "End the schedule at this step, and begin it anew behind it, with its warm-up")
-      ->check(atLeast<int64_t>(1))
+      ->transform(atLeast<int64_t>(1))
       ->group(training);
-  app.add_option("--seed", options.seed, "Seed of all random numbers")->capture_default_str()->group(training);
+  app.add_option("--seed", options.seed, "Seed of all random numbers")
+      ->transform(atLeast<uint64_t>(0))
+      ->capture_default_str()
+      ->group(training);
   app.add_option("--weights", options.weights, "Start from this .safetensors file, or folder of a model and its index")
       ->group(training);
 
@@ -361,24 +326,24 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
       ->transform(oneOf(choices))
       ->group(training);
 
-  std::map<std::string, bool> overflows{{"stop", false}, {"drop", true}};
+  Words<bool> overflows{{"stop", false}, {"drop", true}};
   app.add_option("--on-moe-overflow", options.mayDropRows,
                  "What happens to rows of experts beyond a rank's room for them (--moe-capacity of the compiler)")
       ->default_str("stop")
-      ->transform(CLI::CheckedTransformer(overflows).description(""))
+      ->transform(oneOf(overflows))
       ->group(training);
 
   app.add_option("--max-grad-norm-ratio", options.maxGradNormRatio,
                  "Take a step whose gradients' norm is above X times the median of the last 32 for such a step")
-      ->check(atLeast(1.0))
+      ->transform(atLeast(1.0))
       ->group(training);
 
   std::string output = "Output", hidden; // what does nothing here is not shown
   app.add_option("--metrics", options.metrics, "JSON lines file with a line for each step")->group(output);
   app.add_option("--grad-norms", options.gradNormsEvery,
                  "Every N steps, --metrics has the norm of each parameter's gradient, before clipping")
-      ->check(atLeast<int64_t>(1))
-      ->group(hasCores ? output : hidden);
+      ->transform(atLeast<int64_t>(1))
+      ->group(output);
   app.add_option("--save", options.save.path, "Trained model: FILE.safetensors, FOLDER/ of shards, or FILE.onnx")
       ->group(output);
   app.add_flag("--save-trained", options.save.trainedOnly, "Save only parameters that trained, such as adapters")
@@ -394,21 +359,19 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
       ->transform(oneOf(types))
       ->group(output);
   app.add_option("--shard-size", options.save.shardBytes, "Largest shard of --save=FOLDER/, in bytes (default: 5GB)")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
-      ->check(atLeast<uint64_t>(1))
-      ->type_name("N")
+      ->transform(bytes())
       ->group(output);
   app.add_option("--checkpoint", options.checkpoint, "Folder of checkpoints")->group(output);
   app.add_option("--checkpoint-every", options.checkpointEvery, "Steps between checkpoints (default: at the end)")
-      ->check(atLeast<int64_t>(1))
+      ->transform(atLeast<int64_t>(1))
       ->group(output);
   app.add_flag("--checkpoint-local", options.checkpointLocal, "Hosts share no folder: each keeps what its ranks write")
       ->group(output);
   app.add_option("--keep", options.keep.newest, "Newest checkpoints that stay (default: all)")
-      ->check(atLeast<int64_t>(1))
+      ->transform(atLeast<int64_t>(1))
       ->group(output);
   app.add_option("--keep-every", options.keep.every, "Besides --keep, those of every N steps stay")
-      ->check(atLeast<int64_t>(1))
+      ->transform(atLeast<int64_t>(1))
       ->group(output);
   app.add_flag("--resume", options.resume, "Go on from the newest whole checkpoint, if there is one")->group(output);
   app.add_flag("--resume-anyway", options.resumeAnyway, "Also with other data, another optimizer, model or seed")
@@ -420,7 +383,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
 
   std::string machine = "Machine";
   app.add_option("--threads", options.threads, "Threads of each rank (default: cores / ranks)")
-      ->check(CLI::Range(1, 4096))
+      ->transform(between(1, 4096))
       ->group(machine);
   // GPUs always do.
   app.add_flag("--overlap", options.overlap, "Run collectives on a thread of their own")
@@ -441,7 +404,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
          "keep the choices in this file")
       ->group(machine);
   app.add_option("--hang-timeout", options.hangSeconds, "Seconds after which waiting counts as a hang")
-      ->check(atLeast<int>(1))
+      ->transform(atLeast<int>(1))
       ->capture_default_str()
       ->group(machine);
   std::string hosts = "Processes that no launcher knows";
@@ -449,12 +412,12 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
                                     "HOST:PORT of rank 0, where ranks meet (default: as torchrun or srun say)")
                          ->group(hosts);
   auto *rank = app.add_option("--rank", options.rank, "Number of this process, from 0")
-                   ->check(atLeast<int64_t>(0))
+                   ->transform(atLeast<int64_t>(0))
                    ->needs(rendezvous)
                    ->group(hosts);
   auto *ranks =
       app.add_option("--ranks", options.ranks, "Ranks in all; without --rank they are threads, by the plan for so many")
-          ->check(atLeast<int64_t>(1))
+          ->transform(atLeast<int64_t>(1))
           ->group(hosts);
   rank->needs(ranks);
   app.add_option("--token-file", options.tokenFile, "File of a secret that all ranks of the run have")->group(hosts);
@@ -503,8 +466,6 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
                                                       : nullptr;
     if (normed && !hasGradNorm(image))
       failWith(Status::Usage, normed, " needs the norm of the gradients, which this program does not compute");
-    if (options.gradNormsEvery > 0 && image.isForGpus())
-      failWith(Status::Usage, "--grad-norms is for programs that compute on processors, and this one computes on GPUs");
     if (options.gradNormsEvery > 0 && options.metrics.empty())
       failWith(Status::Usage, "--grad-norms needs --metrics=FILE");
     if (options.save.path.empty() && eval.best.path.empty() && options.saveAverage.path.empty() &&

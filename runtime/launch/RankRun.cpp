@@ -60,7 +60,8 @@ public:
         rank(image, number, team, shared.begin.seed),
         device(createDevice({rank, shared.kernels, &shared.transport, trace.get(), traceOfStreams.get(),
                              ordinalOf(shared, number), shared.options.graphs,
-                             TuningRequest{shared.options.tune, shared.begin.choices}, shared.options.ownAttention})),
+                             TuningRequest{shared.options.tune, shared.begin.choices}, shared.options.ownAttention,
+                             shared.options.gradNormsEvery > 0})),
         executor(rank, *device) {}
 
   ~RankRun() { shared.transport.tellWhere(nullptr); }
@@ -374,8 +375,11 @@ private:
     facts.batches = shared.evaluated->stepsPerEpoch();
     if (options.steps > 0)
       facts.batches = std::min(facts.batches, options.steps);
-    // Losses, counts and hits, which rank 0 reads and tells the others.
-    double total[3] = {0, 0, 0};
+    // Losses, counts and hits, which rank 0 reads and tells the others; then the dropped rows of each rank. A run is
+    // not ended by an evaluation in which more rows come than there is room for: that changes nothing that is trained.
+    double total[4] = {0, 0, 0, 0};
+    rank.droppedRows = 0;
+    rank.mayDropRows = shared.options.mayDropRows || !options.only;
     uint32_t prediction = rank.stage.scalars[DTCC_SCALAR_PREDICTION];
     bool counts = prediction != DTCC_NONE && image.views()[prediction].rank == 0;
     const dtcc_scalar scalars[] = {DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_PREDICTION};
@@ -388,8 +392,11 @@ private:
       for (int i = 0; rank.abi.rank == 0 && i < (counts ? 3 : 2); ++i)
         total[i] += static_cast<double>(*scalar<float>(scalars[i]));
     }
+    rank.mayDropRows = shared.options.mayDropRows;
+    total[3] = static_cast<double>(std::exchange(rank.droppedRows, 0));
     if (rank.world)
-      rank.world->allReduce(total, total, 3, DTCC_F64, DTCC_SUM);
+      rank.world->allReduce(total, total, 4, DTCC_F64, DTCC_SUM);
+    facts.droppedRows = static_cast<int64_t>(total[3]);
     if (counts)
       facts.accuracy = total[2] / total[1];
     facts.loss = total[0] / total[1];
@@ -491,6 +498,7 @@ private:
     });
     if (std::optional<double> others = device->exchangeSeconds())
       ownSeconds = static_cast<float>(std::chrono::duration<double>(Trace::Clock::now() - begin).count() - *others);
+    device->endGradSquares();
     facts.gradNorms = gradNorms.end(rank);
     if (!metrics)
       return facts;

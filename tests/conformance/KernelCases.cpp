@@ -360,6 +360,27 @@ void addUpdates(Cases &cases) {
         }
 }
 
+void addAverages(Cases &cases) {
+  for (int64_t size : {int64_t{3}, int64_t{9000}})
+    for (int64_t step : {1, 2}) {
+      Maker m("average " + text({size, step}), DTCC_LIB_AVERAGE);
+      m.floats(DTCC_F32, {size});
+      m.command().longs({}, {step});
+      m.output(DTCC_F32, std::vector<int64_t>{size});
+      m.reals({0.75});
+      cases.push_back(m.made);
+    }
+  for (int64_t size : {int64_t{3}, int64_t{9000}})
+    for (dtcc_dtype copy : floatTypes) {
+      Maker m("exchange of averages " + text({size, copy}), DTCC_LIB_EXCHANGE);
+      m.output(DTCC_F32, std::vector<int64_t>{size}), m.output(DTCC_F32, std::vector<int64_t>{size});
+      if (copy != DTCC_F32)
+        m.output(copy, std::vector<int64_t>{size});
+      m.made.tolerance = 0;
+      cases.push_back(m.made);
+    }
+}
+
 void addRows(Cases &cases) {
   for (int64_t columns : {1, 8, 77})
     for (int64_t picked : {1, 3}) {
@@ -533,6 +554,7 @@ std::vector<KernelCase> kernelCases() {
   addEmbeddings(cases);
   addCrossEntropy(cases);
   addUpdates(cases);
+  addAverages(cases);
   addRows(cases);
   addWindows(cases);
   addRecurrences(cases);

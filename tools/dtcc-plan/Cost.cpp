@@ -31,7 +31,8 @@ struct Forecast : TransformerOnCluster {
 
 llvm::Error setSchedule(StringRef name, plan::Parallelism &plan) {
   if (plan.pp == 1)
-    return llvm::Error::success();
+    return name.empty() ? llvm::Error::success()
+                        : llvm::createStringError("--schedule needs stages, as --mesh=pp=2, got: --schedule=" + name);
   std::optional<cost::NamedSchedule> named = cost::parseSchedule(name.empty() ? "1f1b" : name);
   if (!named || (cost::has(named->kind, cost::ScheduleRow::SeveralStages) && named->virtualStages < 2))
     return llvm::createStringError("--schedule must be one of " + cost::scheduleNames() + ", got: " + name);
@@ -189,6 +190,8 @@ static llvm::Expected<RunForecast> readForecast(const Arguments &arguments, doub
       return llvm::createStringError(planFile +
                                      ": the program has no plan: it was compiled from text of a lower level");
   }
+  if (arguments.has("step-seconds"))
+    return llvm::createStringError("--step-seconds is the measured time of a program, and none was given");
   if (!model.empty()) {
     llvm::Expected<PlanQuery> query = PlanQuery::read(model, arguments);
     if (!query)

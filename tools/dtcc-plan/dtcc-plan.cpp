@@ -48,9 +48,13 @@ static int runShow(llvm::ArrayRef<const char *> arguments) {
 
 static int runSearchTransformer(llvm::ArrayRef<const char *> arguments) {
   llvm::Expected<Arguments> parsed =
-      Arguments::parse("search", arguments, searchTransformerValues(), searchTransformerFlags());
+      Arguments::parse("search", arguments, queryValues({"html", "trace", "write", "o"}), searchTransformerFlags());
   if (!parsed)
     return usage(llvm::toString(parsed.takeError()));
+  if (llvm::Error error = refuseFileValues(*parsed, {}))
+    return report(std::move(error));
+  if (parsed->has("o"))
+    return usage("-o writes a plan of a model file, and --transformer has none; --json prints the plans");
   return report(searchTransformer(*parsed, llvm::outs()));
 }
 
@@ -67,6 +71,10 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
       output.json = true;
       continue;
     }
+    if (argument.starts_with("--json="))
+      return usage("--json takes no value");
+    if (llvm::Error error = refuseSizeValue(argument.ltrim('-').split('=').first))
+      return report(std::move(error));
     // --html=FILE or --html FILE, ..: options that dtcc does not have.
     std::string *given = value.consume_front("--html")    ? &output.html
                          : value.consume_front("--trace") ? &output.trace
@@ -74,9 +82,10 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
                          : value.consume_front("--write") ? &framework
                                                           : nullptr;
     if (given && (value.empty() || value.consume_front("="))) {
-      if (value.empty() && ++i == arguments.size())
-        return usage(argument + " must have a value");
-      *given = value.empty() ? arguments[i] : value.str();
+      const bool isBehind = !argument.contains('=');
+      *given = !isBehind ? value.str() : ++i < arguments.size() ? arguments[i] : "";
+      if (given->empty())
+        return usage(argument.split('=').first + " must have a value");
       continue;
     }
     StringRef before = StringRef(rest.back()).ltrim('-'), now = argument.ltrim('-');

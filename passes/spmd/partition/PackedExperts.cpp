@@ -77,7 +77,9 @@ std::optional<SmallVector<Value>> emitPackedExperts(OpBuilder &builder, Operatio
   int64_t room = dispatch->getAttrOfType<IntegerAttr>(kRoomAttr).getInt();
   graph::Build b(builder, op->getLoc());
   Value ids = operands[layer->ids];
-  bool counts = op->getName().getStringRef() == "graph.experts" && graph::getPhase(op) == graph::Phase::Forward;
+  // Once in a step, and once in an evaluation, which the host counts apart.
+  bool counts = op->getName().getStringRef() == "graph.experts" &&
+                llvm::is_contained({graph::Phase::Forward, graph::Phase::Evaluation}, graph::getPhase(op));
   auto pack = PackPicksOp::create(
       builder, op->getLoc(), TypeRange{packedType(ids, room, 1), RankedTensorType::get(room, builder.getI64Type())},
       ids, dispatch->getAttrOfType<ArrayAttr>("axes"), dispatch->getAttrOfType<IntegerAttr>("experts"),

@@ -165,6 +165,10 @@ DTCC_KERNEL(grad_scale, GradScale, warpSize) {
   *p.scale = static_cast<float>(scale);
   if (p.finite)
     *p.finite = squares - squares == 0;
+  if (p.found) {
+    p.found[0] = 1 / (count * lossScale);
+    p.found[1] = p.finite && *p.finite == 0;
+  }
 }
 
 DTCC_KERNEL(mean_scale, MeanScale, warpSize) {

@@ -36,6 +36,7 @@ struct GradScale {
   const float *limit; /* largest norm by which parameters are updated; null: none */
   float *norm, *scale;
   int32_t *finite;
+  double *found; /* of norms by parameter: the unit, and whether the step is left out; null: no one asks */
   double clip, unit;
 };
 

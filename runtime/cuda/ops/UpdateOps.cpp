@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/Optimizer.h"
+#include "runtime/cuda/ops/GradSquaresLaunch.h"
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/kernels/ops/UpdateRanges.h"
 
@@ -61,6 +62,7 @@ public:
   void run(Rank &rank, const Call &call) override {
     GradScale p = {};
     p.limit = rank.gradNormLimitOnGpu;
+    p.found = rank.gradSquaresOnGpu.found;
     size_t next = 0;
     p.squares = address<const float>(call, next++), p.count = address<const float>(call, next++);
     if (unscales)
@@ -124,7 +126,8 @@ private:
 /// One pass over a share: grad, scale, lr, step, p, the rule's slots and perhaps a copy.
 class UpdateOp : public CudaOp {
 public:
-  void run(Rank &, const Call &call) override {
+  void run(Rank &rank, const Call &call) override {
+    squares->run(rank, call, call.buffers[0]);
     UpdateCommon &c = p.common;
     c.grad = call.buffers[0], c.scale = address<const float>(call, 1);
     c.lr = address<const float>(call, 2), c.step = address<const int64_t>(call, 3), c.p = address<float>(call, 4);
@@ -164,8 +167,10 @@ protected:
       hasCopy = true;
       c.copyType = *copyType;
     }
-    std::vector<rt::UpdateRange> table =
-        updateRanges(bucketSegments(operands, rank, operands.integer(0), operands.communicator(1), c.size));
+    const int64_t communicator = operands.communicator(1);
+    const BucketSegments segments = bucketSegments(operands, rank, operands.integer(0), communicator, c.size);
+    squares.emplace(segments, communicator, static_cast<dtcc_dtype>(grad.dtype), rank, launcher);
+    std::vector<rt::UpdateRange> table = updateRanges(segments);
     static_assert(sizeof(rt::UpdateRange) == sizeof(cuda::UpdateRange), "the table is uploaded as it is");
     c.rangeCount = static_cast<int64_t>(table.size());
     c.ranges = static_cast<const cuda::UpdateRange *>(launcher.upload(std::as_bytes(std::span(table))));
@@ -175,6 +180,7 @@ protected:
   Update p = {};
 
 private:
+  std::optional<GradSquaresLaunch> squares;
   Kernel ranges, update;
   size_t slots;
   bool hasCopy = false;

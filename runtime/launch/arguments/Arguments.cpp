@@ -10,6 +10,7 @@
 #include "runtime/abi/ConfigFile.h"
 #include "runtime/abi/NearestName.h"
 #include "runtime/core/Error.h"
+#include "runtime/launch/arguments/OptionHelp.h"
 
 #include <set>
 #include <sstream>
@@ -68,6 +69,14 @@ void Arguments::add(const std::string &name, const std::string *value) {
     known->values.push_back(*value);
 }
 
+/// "--steps=N"
+static std::string formOf(const CLI::App &app, const std::string &name) {
+  for (const OptionRow &row : optionRows(app))
+    if (row.name == name)
+      return optionText(row);
+  return "--" + name + "=VALUE"; // an option that this program does not show
+}
+
 Arguments::Arguments(const CLI::App &app, int argc, char **argv) {
   std::string file;
   std::vector<std::string> typed(argv + 1, argv + argc);
@@ -78,16 +87,24 @@ Arguments::Arguments(const CLI::App &app, int argc, char **argv) {
     std::string name = typed[i].substr(2, equals == std::string::npos ? equals : equals - 2), value;
     const CLI::Option *option = app.get_option_no_throw("--" + name);
     bool hasValue = option && !isFlag(*option);
+    if (option && !hasValue && equals != std::string::npos)
+      failWith(Status::Usage, "--", name, " takes no value, got: ", typed[i]);
     if (hasValue && equals != std::string::npos)
       value = typed[i].substr(equals + 1);
-    else if (hasValue && i + 1 < typed.size())
+    else if (hasValue && i + 1 < typed.size() && typed[i + 1].rfind("--", 0) != 0)
       value = typed[++i];
+    if (hasValue && value.empty())
+      failWith(Status::Usage, "--", name, " must have a value: ", formOf(app, name));
     if (name == "config")
       file = value;
     add(name, hasValue ? &value : nullptr);
   }
   if (find("config"))
     addFile(app, file);
+  for (const Given &each : given)
+    if (const CLI::Option *option = app.get_option_no_throw("--" + each.name);
+        option && each.values.size() > 1 && option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw)
+      failWith(Status::Usage, "--", each.name, " must be given once, got: ", each.values[0], " and ", each.values[1]);
   all.insert(all.end(), typed.begin(), typed.end());
 }
 
@@ -113,8 +130,11 @@ void Arguments::addFile(const CLI::App &app, const std::string &path) {
       continue;
     if (each.isFlag)
       all.push_back("--" + each.name);
-    for (const std::string &value : each.values)
+    for (const std::string &value : each.values) {
+      if (value.empty())
+        failWith(Status::Usage, each.place, "'", each.name, "' must have a value");
       all.push_back("--" + each.name + "=" + value);
+    }
     given.push_back(Given{each.name, each.values});
   }
 }

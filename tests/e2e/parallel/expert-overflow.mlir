@@ -15,6 +15,21 @@
 // STOP: step 1: the experts of a rank are picked by {{[0-9]+}} rows, and it has room for 18: compile with --moe-capacity={{[0-9.]+}} or more, or drop the rows beyond the room (--on-moe-overflow=drop)
 // RUN: %t/four %{run} --on-moe-overflow=drop | FileCheck %s --check-prefix=DROP
 // DROP: step 1/3 {{.*}} rows of experts dropped
+// An evaluation drops what a step would, and says so: it does not end a run whose own rows have room.
+// RUN: %python %S/../Inputs/even_rows.py %t/data4/start.safetensors %t/even
+// DEFINE: %{even} = --data=%t/even --weights=%t/data4/start.safetensors --steps=2 --lr=1e-4
+// RUN: %t/four %{even} --metrics=%t/even.jsonl | FileCheck %s --check-prefix=EVEN --implicit-check-not=dropped
+// EVEN: step 2/2
+// RUN: %t/four %{even} --eval-data=%t/data4 --eval-every=1 --eval-steps=1 --metrics=%t/with.jsonl | FileCheck %s --check-prefix=EVAL
+// EVAL: step 1/2 {{ *}}evaluation loss {{.*}}  {{[0-9]+}} rows of experts dropped
+// EVAL: step 2/2  loss
+// RUN: %python %S/../Inputs/same_steps.py %t/even.jsonl %t/with.jsonl
+// DEFINE: %{only} = --eval-only --eval-data=%t/data4 --eval-steps=1 --weights=%t/data4/start.safetensors
+// RUN: %t/four %{only} --on-moe-overflow=drop --metrics=%t/only.jsonl
+// RUN: %python %S/../Inputs/evaluations.py like-step %t/only.jsonl %t/data4/threads1.jsonl
+// RUN: grep -o '"dropped_rows":[0-9]*' %t/data4/threads1.jsonl | head -1 > %t/step && grep -o 'dropped_rows":[0-9]*' %t/only.jsonl | sed 's/^/"/' | diff - %t/step
+// RUN: not %t/four %{only} 2>&1 | FileCheck %s --check-prefix=ALONE
+// ALONE: step 1: the experts of a rank are picked by {{[0-9]+}} rows, and it has room for 18
 // RUN: not %t/four %{run} --on-moe-overflow=some 2>&1 | FileCheck %s --check-prefix=CHOICE
 // CHOICE: --on-moe-overflow
 

@@ -13,6 +13,9 @@
 using namespace dtcc;
 using llvm::StringRef;
 
+/// The option as it is typed: "--zero", or "-o" of one letter.
+static std::string typed(StringRef name) { return ((name.size() == 1 ? "-" : "--") + name).str(); }
+
 llvm::Expected<Arguments> Arguments::parse(StringRef command, llvm::ArrayRef<const char *> arguments,
                                            llvm::ArrayRef<StringRef> values, llvm::ArrayRef<StringRef> flags) {
   Arguments result;
@@ -27,7 +30,7 @@ llvm::Expected<Arguments> Arguments::parse(StringRef command, llvm::ArrayRef<con
     bool given = argument.contains('=');
     if (llvm::is_contained(flags, name)) {
       if (given)
-        return llvm::createStringError("--" + name + " takes no value");
+        return llvm::createStringError(typed(name) + " takes no value");
       result.options[name] = "";
       continue;
     }
@@ -36,11 +39,13 @@ llvm::Expected<Arguments> Arguments::parse(StringRef command, llvm::ArrayRef<con
       known.insert(known.end(), flags.begin(), flags.end());
       std::string near = nearestName(name.str(), known);
       return llvm::createStringError("unknown option " + argument + " of " + command +
-                                     (near.empty() ? "" : "; did you mean --" + near + "?"));
+                                     (near.empty() ? "" : "; did you mean " + typed(near) + "?"));
     }
-    if (!given && ++i == arguments.size())
-      return llvm::createStringError("--" + name + " must have a value");
-    result.options[name] = given ? value.str() : std::string(arguments[i]);
+    if (!given)
+      value = ++i < arguments.size() ? StringRef(arguments[i]) : StringRef();
+    if (value.empty())
+      return llvm::createStringError(typed(name) + " must have a value");
+    result.options[name] = value.str();
   }
   return result;
 }

@@ -55,11 +55,18 @@ llvm::Error dtcc::refuseFileValues(const Arguments &arguments, llvm::ArrayRef<St
   return llvm::Error::success();
 }
 
+llvm::Error dtcc::refuseSizeValue(StringRef name) {
+  for (auto [known, instead] : kSizeValues)
+    if (name == known)
+      return llvm::createStringError("--" + name + " goes with --transformer: " + instead);
+  return llvm::Error::success();
+}
+
 /// The options of dtcc for the model file, and its training step.
 static llvm::Error readGraph(StringRef model, const Arguments &arguments, bool silent, PlanQuery &query) {
-  for (auto [name, instead] : kSizeValues)
-    if (arguments.has(name))
-      return llvm::createStringError("--" + name + " goes with --transformer: " + instead);
+  for (const auto &row : kSizeValues)
+    if (arguments.has(row.first))
+      return refuseSizeValue(row.first);
   std::vector<std::string> words = {"--emit=plan", model.str()};
   for (llvm::ArrayRef<StringRef> names : {llvm::ArrayRef(kFileValues), llvm::ArrayRef(kPlanValues)})
     for (StringRef name : names)

@@ -49,6 +49,8 @@ std::vector<llvm::StringRef> queryValues(llvm::ArrayRef<llvm::StringRef> more = 
 
 /// An error if sizes are asked about and options are given that go with a model file alone, but for `known` ones.
 llvm::Error refuseFileValues(const Arguments &arguments, llvm::ArrayRef<llvm::StringRef> known = {});
+/// Refuses an option that describes a model by its sizes, and says what a model file has instead.
+llvm::Error refuseSizeValue(llvm::StringRef name);
 
 } // namespace dtcc
 

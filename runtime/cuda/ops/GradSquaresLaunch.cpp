@@ -1,0 +1,54 @@
+//===- GradSquaresLaunch.cpp - Squares of the gradients that an update has
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/ops/GradSquaresLaunch.h"
+
+#include <span>
+
+namespace dtcc::rt::cuda {
+
+GradSquaresLaunch::GradSquaresLaunch(const BucketSegments &segments, int64_t communicator, dtcc_dtype type,
+                                     const Rank &rank, Launcher &launcher) {
+  if (!rank.gradSquaresOnGpu.found)
+    return;
+  std::vector<GradPiece> pieceTable;
+  std::vector<GradTensor> tensorTable;
+  for (const TensorRange &range : segments.ranges) {
+    const dtcc_segment &segment = *segments.all[static_cast<size_t>(range.tensor)];
+    if (!ownsCells(rank.image.mesh(), shareLayout(segment, rank, communicator), rank.coordinates.data()))
+      continue;
+    auto first = static_cast<int64_t>(pieceTable.size());
+    for (int64_t begin = range.begin; begin < range.end; begin += gradSquaresPiece)
+      pieceTable.push_back({begin, std::min(begin + gradSquaresPiece, range.end)});
+    tensorTable.push_back({first, static_cast<int64_t>(pieceTable.size()), segment.state});
+  }
+  if (pieceTable.empty())
+    return;
+  auto upload = [&](const auto &table) { return launcher.upload(std::as_bytes(std::span(table))); };
+  pieces = Kernel(launcher, "GradSquares", "grad_squares_pieces");
+  tensors = Kernel(launcher, "GradSquares", "grad_squares_tensors");
+  pieceCount = static_cast<int64_t>(pieceTable.size());
+  p.type = static_cast<int32_t>(type);
+  p.pieces = static_cast<const GradPiece *>(upload(pieceTable));
+  p.tensors = static_cast<const GradTensor *>(upload(tensorTable));
+  p.tensorCount = static_cast<int64_t>(tensorTable.size());
+  p.partial = static_cast<double *>(const_cast<void *>(upload(std::vector<double>(pieceTable.size()))));
+  p.ofState = rank.gradSquaresOnGpu.found + GradSquaresOnGpu::ofState;
+}
+
+void GradSquaresLaunch::run(const Rank &rank, const Call &call, const void *grad) const {
+  if (pieceCount == 0)
+    return;
+  GradSquaresOfShare here = p;
+  here.grad = grad;
+  Call asked = call;
+  asked.predicate = rank.gradSquaresOnGpu.isAsked;
+  pieces(asked, pieceCount, gradSquaresThreads, here);
+  tensors(asked, partsOf(p.tensorCount, gradSquaresThreads), gradSquaresThreads, here);
+}
+
+} // namespace dtcc::rt::cuda
