@@ -110,8 +110,11 @@ double Collectives::seconds(const Transfer &transfer) const {
   Traffic traffic = infoOf(transfer.kind).traffic;
   if (transfer.group.ranks <= 1 || transfer.bytes <= 0 || traffic == Traffic::None)
     return 0;
+  // All wait for those whose neighbour is on another node.
   if (traffic == Traffic::ToNext)
-    return secondsToSend(transfer.bytes, transfer.group.stride);
+    return secondsToSend(transfer.bytes, spreadOf(transfer.group, fabric.domain).nodes > 1
+                                             ? std::max(transfer.group.stride, fabric.domain)
+                                             : transfer.group.stride);
   if (fabric.sharedMemory && transfer.group.ranks * transfer.group.stride <= fabric.domain)
     return secondsInMemory(transfer);
   Spread spread = spreadOf(transfer.group, fabric.domain);

@@ -58,6 +58,7 @@ double Kernels::seconds(const Gemm &gemm) const {
   // Tiles of a processor are small, and its threads wait for nobody to start them.
   if (device.architecture == Architecture::Cpu) {
     double bytes = kBytes[static_cast<int>(gemm.width)] * (gemm.k * (gemm.m + gemm.n) + gemm.m * gemm.n);
+    bytes = gemm.bytes > 0 ? gemm.bytes : bytes;
     return gemm.count * std::max(2 * gemm.m * gemm.n * gemm.k / productRate(gemm.width), secondsForStream(bytes));
   }
   double m = padded(gemm.m / gemm.groups) * gemm.groups, n = padded(gemm.n);
@@ -73,7 +74,7 @@ double Kernels::seconds(const Gemm &gemm) const {
   double ends = m * n / (kTileRows * kTileColumns) / double(device.units) * constants.tile;
   double product = (2 * m * n * gemm.k / productRate(gemm.width) + ends) * slower;
   double in = kBytes[static_cast<int>(gemm.width)], out = std::max(in, 2.0);
-  double bytes = in * gemm.k * (gemm.m + gemm.groups * gemm.n) + out * gemm.m * gemm.n;
+  double bytes = gemm.bytes > 0 ? gemm.bytes : in * gemm.k * (gemm.m + gemm.groups * gemm.n) + out * gemm.m * gemm.n;
   return gemm.count * (std::max(product, secondsForStream(bytes)) + constants.launch * gemm.groups);
 }
 

@@ -55,6 +55,7 @@ public:
   double sendSeconds() const;
 
 private:
+  double bubbleBeside(const LayerParts &sum, const LayerParts &stage) const;
   PassSeconds pass(const Work &work, bool backward = false) const;
   void addUnits(UnitSeconds &seconds, double parameters, const Group &shares) const;
   void addEnd(EndSeconds &seconds, double parameters, const Parallelism &holders) const;
@@ -205,14 +206,25 @@ double Pricer::endOfStep(const HeldParameters &parameters, StepSeconds &step, do
   return seconds.update;
 }
 
+/// The wait of a stage that is counted by its micro-batches: the first and the last ones of the other stages.
+double Pricer::bubbleBeside(const LayerParts &sum, const LayerParts &stage) const {
+  LayerParts others;
+  others.add(sum, 1);
+  others.add(stage, -1);
+  double mean = 1 / double(std::max<int64_t>(plan.pp - 1, 1));
+  return bubbleSeconds(plan.schedule, plan.pp, plan.virtualStages, mean * others.forward.total(),
+                       mean * (others.input.total() + others.recompute.total()), mean * others.weight.total());
+}
+
 StepSeconds Pricer::run() {
   std::vector<LayerParts> layers;
   for (const Layer &layer : problem.layers)
     layers.push_back(price(layer));
-  LayerParts slowest, sum;
+  std::vector<LayerParts> stages;
+  LayerParts sum;
   HeldParameters parameters;
   for (const auto &stage : problem.stages) {
-    LayerParts seconds;
+    LayerParts &seconds = stages.emplace_back();
     HeldParameters held;
     for (const StageLayer &part : stage) {
       seconds.add(layers[part.layer], part.count);
@@ -221,11 +233,16 @@ StepSeconds Pricer::run() {
     if (held.shared + held.experts > parameters.shared + parameters.experts)
       parameters = held;
     sum.add(seconds, 1);
-    if (seconds.total() > slowest.total())
-      slowest = seconds;
   }
   double m = double(plan.microbatches);
   StepSeconds step;
+  LayerParts slowest;
+  for (const LayerParts &stage : stages)
+    if (double bubble = bubbleBeside(sum, stage);
+        &stage == stages.data() || m * stage.total() + bubble > m * slowest.total() + step.bubble) {
+      slowest = stage;
+      step.bubble = bubble;
+    }
   for (const PassSeconds *pass : {&slowest.forward, &slowest.input, &slowest.weight, &slowest.recompute}) {
     step.compute += m * pass->compute;
     step.tensor += m * pass->tensor;
@@ -234,13 +251,6 @@ StepSeconds Pricer::run() {
   }
   step.recompute = m * slowest.recompute.compute;
   step.stages = m * sendSeconds();
-  // The slowest stage is counted by its micro-batches: the others' first and last ones are left.
-  LayerParts others;
-  others.add(sum, 1);
-  others.add(slowest, -1);
-  double mean = 1 / double(std::max<int64_t>(plan.pp - 1, 1));
-  step.bubble = bubbleSeconds(plan.schedule, plan.pp, plan.virtualStages, mean * others.forward.total(),
-                              mean * (others.input.total() + others.recompute.total()), mean * others.weight.total());
   double backward = slowest.input.total() + slowest.weight.total() + slowest.recompute.total();
   step.compute += endOfStep(parameters, step, backward);
   step.host += calibration.host * (hostSecondsOfStep(problem.software, constants) +

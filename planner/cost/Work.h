@@ -28,6 +28,8 @@ struct Gemm {
   double groups = 1;
   /// Rows of its matrices start at multiples of 16 bytes, whatever their length.
   bool alignedRows = false;
+  /// Bytes that a product reads and writes if its sizes do not say them; 0: they do.
+  double bytes = 0;
 };
 
 /// Products and softmax; FlashAttention, its first version (Triton's) or its second; the makers' own.

@@ -62,7 +62,7 @@ private:
   void addWaiting(StoredValue &stored, Value root, plan::Recompute mode, double share);
   void addLeft(StoredValue &stored, Value value, plan::Recompute mode, double share);
   Logits logitsOf(Value logits);
-  void addExperts(Operation *op, uint32_t type);
+  std::optional<std::array<Bytes, 2>> expertRowsOf(Operation *op);
   void addRowsOf(StoredValue &stored, Value value, plan::Recompute mode);
   void addGathered(StoredValue &stored, Value value, plan::Recompute mode, double share);
   void addMemory();
@@ -203,6 +203,8 @@ void BlockPrices::Builder::addWork(OpWork &work, const BlockTable::Op &op) {
     work.results.push_back(bytesOf(result, placed.layouts.results[result.getResultNumber()]));
   for (unsigned operand = 0; operand < op.op->getNumOperands(); ++operand)
     work.reads.push_back(readOf(op, operand));
+  if (std::optional<std::array<Bytes, 2>> rows = expertRowsOf(op.op))
+    work.between = {(*rows)[0], (*rows)[0], (*rows)[1]};
   work.width = productWidth(op.op);
   bool linear = llvm::all_of(ArrayRef<unsigned>{0, 1}, [&](unsigned operand) {
     return llvm::any_of(op.map.linear, [&](ArrayRef<unsigned> set) { return set.size() == 1 && set[0] == operand; });
@@ -309,17 +311,18 @@ BlockPrices::Logits BlockPrices::Builder::logitsOf(Value logits) {
 /// Besides results of the op: rows on both sides of a product, sorted by expert
 /// (passes/exec/bufferize/ExpertRules.cpp), and what the activation gives, or its gradient, half as wide as gate and up
 /// (passes/exec/local/ExpandExperts.cpp).
-void BlockPrices::Builder::addExperts(Operation *op, uint32_t type) {
-  auto add = [&](Value ids, Value x, Value hidden) {
+std::optional<std::array<BlockPrices::Bytes, 2>> BlockPrices::Builder::expertRowsOf(Operation *op) {
+  auto rows = [&](Value ids, Value x, Value hidden) {
     Bytes narrow = ofGroup(bytesOf(ids), 1), wide = ofGroup(bytesOf(hidden), 1);
     narrow.each = elementBytes(x) * double(cast<ShapedType>(x.getType()).getShape().back());
     wide.each *= 1.5;
-    prices.rows.push_back({type, {narrow, wide}});
+    return std::array<Bytes, 2>{narrow, wide};
   };
   if (auto layer = dyn_cast<graph::ExpertsOp>(op))
-    add(layer.getIds(), layer.getX(), layer.getHidden());
+    return rows(layer.getIds(), layer.getX(), layer.getHidden());
   if (auto grad = dyn_cast<graph::ExpertsGradOp>(op))
-    add(grad.getIds(), grad.getDx(), grad.getDhidden());
+    return rows(grad.getIds(), grad.getDx(), grad.getDhidden());
+  return std::nullopt;
 }
 
 /// The rows of a value that experts were sent wait beside it, for the gradients of their weights.
@@ -407,7 +410,8 @@ void BlockPrices::Builder::run() {
       addState(read, *type);
     } else if (const BlockTable::Op *each = table.find(op)) {
       addOp(*each, *type);
-      addExperts(op, *type);
+      if (std::optional<std::array<Bytes, 2>> rows = expertRowsOf(op))
+        prices.rows.push_back({*type, *rows});
     }
   }
   addMoves();

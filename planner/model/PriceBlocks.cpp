@@ -125,12 +125,14 @@ std::optional<cost::Gemm> BlockPrices::Evaluation::productOf(const OpWork &op, A
   double cost::Gemm::*const part[] = {&cost::Gemm::count, &cost::Gemm::k, &cost::Gemm::m, &cost::Gemm::n};
   for (auto [role, size] : llvm::zip_equal(op.roles, sizes))
     gemm.*part[size_t(role)] *= double(size);
-  // Programs of GPUs keep wide rows apart.
-  auto aligned = [&](double columns) {
-    int64_t bytes = int64_t(columns) * (op.width == cost::Width::B16 ? 2 : 4);
+  // Rows are those of the values as they are stored. Programs of GPUs keep wide rows apart.
+  auto aligned = [&](const Bytes &value) {
+    ArrayRef<Extent> extents = of(value.extents);
+    int64_t bytes = extents.empty() ? 0 : sizeOf(extents.back()) * int64_t(value.each);
     return exec::rowBytes(bytes, exec::findTarget("cuda")->rowAlignment) % exec::kUnitOfProducts == 0;
   };
-  gemm.alignedRows = aligned(gemm.n) && aligned(gemm.k);
+  gemm.alignedRows = llvm::all_of(op.results, aligned) &&
+                     llvm::all_of(op.reads, [&](const Read &read) { return aligned(read.bytes); });
   return gemm;
 }
 
@@ -179,10 +181,14 @@ BlockPrices::Evaluation::OpCost BlockPrices::Evaluation::costOf(const OpWork &op
     cost.streamBytes += read.most ? std::min(bytes, bytesOf(*read.most)) : bytes;
   }
   if (flops > kDear * cells) {
-    // Products of some other shape: cubes of their operations, and what the op really reads and writes. Sides are such
-    // that no tile is cut, since no dimension of the op is meant.
+    // Products of some other shape: cubes of their operations, which read and write what the op does beside them. Sides
+    // are such that no tile is cut, since no dimension of the op is meant.
     double side = std::max(kWholeTiles, std::round(std::cbrt(flops / 2) / kWholeTiles) * kWholeTiles);
-    cost.gemm = {side, side, side, flops / (2 * side * side * side), op.width};
+    double count = flops / (2 * side * side * side);
+    cost.gemm = {side, side, side, count, op.width};
+    cost.gemm->bytes = std::exchange(cost.streamBytes, 0) / count;
+    for (const Bytes &rows : op.between)
+      cost.streamBytes += bytesOf(rows);
   }
   return cost;
 }

@@ -120,6 +120,9 @@ private:
     /// Roles of the factors, if the op is a contraction of two operands; else empty.
     llvm::SmallVector<Role> roles = {};
     std::optional<Attends> attention = std::nullopt;
+    /// Values that kernels between the products of an expert layer move: rows that are sorted by expert and come back,
+    /// and what the activation reads and writes.
+    llvm::SmallVector<Bytes, 3> between = {};
   };
   /// A value in the layouts that its readers need, in the order of the program. The first layout is that of the
   /// producer. Each other layout is computed once, from the nearest earlier layout.

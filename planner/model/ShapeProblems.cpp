@@ -79,13 +79,6 @@ static double onceBytes(const Parallelism &shape, const BlockCost &block) {
   return (plan::stateRow(shape.zero).compute ? 0 : block.onceBytes) + (bringsAtOnce(shape) ? block.broughtBytes : 0);
 }
 
-/// The bubble of a pipeline whose stages need `mean` for a micro-batch, as the formulas have it. If there are too few
-/// micro-batches for weight gradients to fill the wait of a zero-bubble schedule, the simulation adds what is missing.
-static double bubbleOf(const Parallelism &shape, const cost::LayerSeconds &mean, int64_t stages) {
-  return cost::bubbleSeconds(shape.schedule, stages, shape.virtualStages, mean.forward,
-                             mean.inputGradient + mean.recompute, mean.weightGradient);
-}
-
 /// Bytes of units while a block of the type runs: under ZeRO 2 and 3 whole gradients of the units that are reduced, and
 /// parameters of the unit at work and of the next; else, if updates are early, gradients of the unit at work. A layer
 /// is a unit: it has one block of each type of which there are as many.
@@ -227,7 +220,8 @@ plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<u
 
   plan::StageProblem problem;
   double parameters = 0, backward = 0;
-  cost::LayerSeconds sum;
+  const cost::BubbleShares bubble =
+      shape.pp > 1 ? cost::bubbleSharesOf(shape.schedule, shape.virtualStages) : cost::BubbleShares();
   const bool freesGradients = plan::stateRow(shape.zero).gradient || hasEarlyUpdates(shape);
   for (size_t type = 0; type < costs.size(); ++type) {
     const BlockCost &block = costs[type];
@@ -268,9 +262,7 @@ plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<u
     double count = double(row.countOf(type));
     parameters += block.parameters * count;
     const cost::LayerSeconds &passes = seconds[type * each];
-    sum.forward += passes.forward * count;
-    sum.inputGradient += passes.inputGradient * count;
-    sum.weightGradient += passes.weightGradient * count;
+    blocks.filledSeconds = bubble.filled * passes.weightGradient;
     // Reductions hide behind the backward pass. The mode that recomputes most hides most of them, and no plan of the
     // shape hides more.
     double longest = 0;
@@ -284,7 +276,7 @@ plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<u
   double send = cost::secondsToSendOn(step, facts.machine.constants);
   for (size_t type = 0; type < costs.size(); ++type) {
     const BlockCost &block = costs[type];
-    problem.types[type].sendSeconds = send;
+    problem.types[type].sendSeconds = double(shape.microbatches) * send;
     problem.types[type].tailSeconds =
         (parameters > 0 ? tail * block.parameters * double(shape.pp) / parameters : 0) + local.once[type];
     // The experts' copies are fewer.
@@ -323,8 +315,7 @@ plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<u
         problem.inFlight[rank] += double(flights[stage]) / double(shape.virtualStages);
     }
   }
-  double bubble = bubbleOf(shape, sum, 2);
-  problem.ramp = shape.pp > 1 && sum.total() > 0 ? bubble / sum.total() : 1;
+  problem.ramp = bubble.all;
   problem.rounds = std::max(0.0, double(shape.microbatches) - problem.ramp);
   return problem;
 }

@@ -72,14 +72,20 @@ std::optional<NamedSchedule> parseSchedule(std::string_view text) {
   return std::nullopt;
 }
 
+BubbleShares bubbleSharesOf(PipelineKind schedule, int64_t virtualStages) {
+  if (schedule == PipelineKind::None)
+    return {};
+  const ScheduleRow &row = rowOf(schedule);
+  double parts = row.has(ScheduleRow::SeveralStages) ? double(std::max<int64_t>(virtualStages, 1)) : 1;
+  return {1 / parts, (1 - row.weight) / parts};
+}
+
 double bubbleSeconds(PipelineKind schedule, int64_t stages, int64_t virtualStages, double forward, double input,
                      double weight) {
   if (schedule == PipelineKind::None)
     return 0;
-  const ScheduleRow &row = rowOf(schedule);
-  double stage = forward + input + row.weight * weight;
-  if (row.has(ScheduleRow::SeveralStages))
-    stage /= double(std::max<int64_t>(virtualStages, 1));
+  BubbleShares shares = bubbleSharesOf(schedule, virtualStages);
+  double stage = shares.all * (forward + input + weight) - shares.filled * weight;
   return double(stages - 1) * std::max(stage, 0.0);
 }
 

@@ -70,6 +70,13 @@ struct NamedSchedule {
 /// Reads what scheduleName writes of a schedule that programs run; nothing for other text.
 std::optional<NamedSchedule> parseSchedule(std::string_view text);
 
+/// Shares of a stage's time in the bubble: a stage that needs `time` for a micro-batch, `weight` of it for weight
+/// gradients, lets each other stage wait for `all * time - filled * weight`.
+struct BubbleShares {
+  double all = 1, filled = 0;
+};
+BubbleShares bubbleSharesOf(PipelineKind schedule, int64_t virtualStages);
+
 /// Seconds in which a rank waits for others in one step of a pipeline of `stages`, whose stages but the slowest need
 /// `forward`, `input` and `weight` (gradient) for a micro-batch, in the mean.
 double bubbleSeconds(PipelineKind schedule, int64_t stages, int64_t virtualStages, double forward, double input,

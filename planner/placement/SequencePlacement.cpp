@@ -34,7 +34,8 @@ public:
   FailureOr<double> run(SequenceExchange exchange, Write write);
 
 private:
-  /// Seconds that a ring of these ops sends: keys and values to all but one, their gradients once around.
+  /// Seconds of the shifts of a ring of these ops: keys and values go to all but one, their gradients, which are sums
+  /// in f32 or wider, once around (passes/spmd/layout/RingAttention.cpp).
   double secondsOfRing(ArrayRef<Operation *> ops) const;
   /// The factor that can be split in the place of positions: every operand of numbers that has
   /// positions has it. Nothing if there is none.
@@ -147,16 +148,20 @@ double SequencePlacer::secondsOf(Operation *op, int64_t origin, int64_t factor, 
 }
 
 double SequencePlacer::secondsOfRing(ArrayRef<Operation *> ops) const {
-  double group = plan.mesh.product(axes), seconds = 0;
+  const double ranks = double(plan.mesh.product(axes));
+  const cost::Group group = groupOf(axes, plan.mesh);
+  auto shift = [&](double bytes) { return machine.secondsForTransfer({CollectiveKind::Shift, bytes, group}); };
+  double seconds = 0;
   for (Operation *op : ops)
     for (unsigned key : {1, 2}) {
       if (op->getNumOperands() < 3)
         continue;
       auto type = cast<ShapedType>(op->getOperand(key).getType());
-      double bytes = double(type.getNumElements()) * type.getElementTypeBitWidth() / 8 / group;
-      bytes /= plan.mesh.product(batchAxes);
-      bool backward = isa<graph::AttentionGradOp>(op);
-      seconds += machine.secondsForSent(bytes * (backward ? 2 * group - 1 : group - 1), groupOf(axes, plan.mesh));
+      double cells = double(type.getNumElements()) / ranks / double(plan.mesh.product(batchAxes));
+      double width = double(type.getElementTypeBitWidth()) / 8;
+      seconds += (ranks - 1) * shift(cells * width);
+      if (isa<graph::AttentionGradOp>(op))
+        seconds += ranks * shift(cells * std::max(width, 4.0));
     }
   return seconds * plan.mesh.slots();
 }

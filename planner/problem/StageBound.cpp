@@ -13,7 +13,7 @@ namespace dtcc::plan {
 static constexpr double kSlack = RelaxedModes::kSlack;
 
 double quickBound(const StageProblem &problem) {
-  double sum = 0, state = 0, tail = 0, memory = 0, send = kNever;
+  double sum = 0, state = 0, tail = 0, filled = 0, memory = 0, send = kNever;
   for (const DeviceClass &each : problem.classes)
     memory = std::max(memory, each.memoryBytes);
   for (uint32_t block : problem.blocks) {
@@ -25,14 +25,15 @@ double quickBound(const StageProblem &problem) {
     sum += least;
     state += type.stateBytes;
     tail += type.tailSeconds;
+    filled += type.filledSeconds;
     send = std::min(send, type.sendSeconds);
   }
   double stages = double(problem.stages());
   if (state > stages * memory)
     return kNever;
   // The greatest load is at least the mean.
-  sum += (stages - 1) * send;
-  return (problem.rounds * sum + tail) / stages + problem.ramp * sum;
+  tail += (stages - 1) * send;
+  return (problem.rounds * sum + tail + filled) / stages + problem.ramp * sum - filled;
 }
 
 RelaxedStages::RelaxedStages(const StageProblem &problem) : problem(problem) {
@@ -63,13 +64,13 @@ void RelaxedStages::add(Run &run, uint32_t type) const {
   run.heldBytes += relaxed.fastestOf(type).heldBytes;
   run.workingBytes = std::max(run.workingBytes, workingBytes[type]);
   run.stateBytes += problem.types[type].stateBytes;
-  run.tailSeconds += problem.types[type].tailSeconds;
+  run.tailSeconds += problem.types[type].tailSeconds + problem.types[type].filledSeconds;
 }
 
 double RelaxedStages::loadOf(const Run &run, size_t stage) const {
   double bytes = (memory - run.stateBytes - run.workingBytes) / problem.inFlight[stage];
   double sent = stage + 1 < problem.stages() ? send : 0;
-  return problem.rounds * (secondsWithin(run, bytes) + sent) + run.tailSeconds;
+  return problem.rounds * secondsWithin(run, bytes) + sent + run.tailSeconds;
 }
 
 bool RelaxedStages::fits(double limit) const {
@@ -109,10 +110,10 @@ double RelaxedStages::bound() const {
     capacity += std::max(0.0, memory - working) / each;
     most = std::max(most, each);
   }
-  double sum = secondsWithin(whole, capacity - whole.stateBytes / most) + (stages - 1) * send;
+  double sum = secondsWithin(whole, capacity - whole.stateBytes / most);
   if (sum == kNever)
     return kNever;
-  double low = (problem.rounds * sum + whole.tailSeconds) / stages;
+  double low = (problem.rounds * sum + (stages - 1) * send + whole.tailSeconds) / stages;
   // No limit is as if there were none but that of memory.
   if (!fits(std::numeric_limits<double>::max()))
     return kNever;
@@ -126,7 +127,7 @@ double RelaxedStages::bound() const {
       (fits(middle) ? high : low) = middle;
     }
   }
-  return (low + problem.ramp * sum) * (1 - kSlack);
+  return (low + problem.ramp * sum) * (1 - kSlack) - problem.filledSeconds();
 }
 
 double closeBound(const StageProblem &problem) { return RelaxedStages(problem).bound(); }

@@ -35,12 +35,14 @@ public:
   /// Blocks as a sum; it grows block by block.
   struct Run {
     std::vector<double> counts;
+    /// `tailSeconds` has the filled seconds too.
     double seconds = 0, heldBytes = 0, stateBytes = 0, workingBytes = 0, tailSeconds = 0;
   };
   /// Makes a run empty.
   void clear(Run &run) const;
   void add(Run &run, uint32_t type) const;
-  /// No stage that holds the run has a lower load: rounds * seconds + tail. Infinity if the run does not fit.
+  /// No stage that holds the run has a lower load: rounds * seconds, messages and tail. Infinity if the run does not
+  /// fit.
   double loadOf(const Run &run, size_t stage) const;
   double bound() const;
 

@@ -25,7 +25,7 @@ static std::string checkType(const BlockType &type, size_t classes) {
           !isAmount(mode.workingBytes))
         return "times and bytes of a mode must be finite and not negative";
   }
-  for (double value : {type.stateBytes, type.workingBytes, type.sendSeconds, type.tailSeconds})
+  for (double value : {type.stateBytes, type.workingBytes, type.sendSeconds, type.filledSeconds, type.tailSeconds})
     if (!isAmount(value))
       return "times and bytes of a block must be finite and not negative";
   return "";
@@ -38,10 +38,17 @@ void StageProblem::addClasses(const StageProblem &others) {
   for (size_t i = 0; i < types.size(); ++i) {
     const BlockType &other = others.types[i];
     types[i].modes.insert(types[i].modes.end(), other.modes.begin(), other.modes.end());
-    for (double BlockType::*most :
-         {&BlockType::stateBytes, &BlockType::workingBytes, &BlockType::sendSeconds, &BlockType::tailSeconds})
+    for (double BlockType::*most : {&BlockType::stateBytes, &BlockType::workingBytes, &BlockType::sendSeconds,
+                                    &BlockType::filledSeconds, &BlockType::tailSeconds})
       types[i].*most = std::max(types[i].*most, other.*most);
   }
+}
+
+double StageProblem::filledSeconds() const {
+  double sum = 0;
+  for (uint32_t block : blocks)
+    sum += types[block].filledSeconds;
+  return sum;
 }
 
 std::string StageProblem::check() const {
@@ -93,19 +100,19 @@ double costOf(const StageProblem &problem, const StageSolution &solution) {
         return kNever;
       seconds += modes[solution.modes[i]].seconds;
       held += modes[solution.modes[i]].heldBytes;
-      tail += type.tailSeconds;
+      tail += type.tailSeconds + type.filledSeconds;
       state += type.stateBytes;
       working = std::max(working, type.workingBytes + modes[solution.modes[i]].workingBytes);
     }
     if (!isLast)
-      seconds += problem.types[problem.blocks[end - 1]].sendSeconds;
+      tail += problem.types[problem.blocks[end - 1]].sendSeconds;
     // Sums in another order may differ in the last bits.
     if (state + working + held * problem.inFlight[s] > problem.classes[stage.deviceClass].memoryBytes * (1 + 1e-9))
       return kNever;
     longest = std::max(longest, problem.rounds * seconds + tail);
     sum += seconds;
   }
-  return longest + problem.ramp * sum;
+  return longest + problem.ramp * sum - problem.filledSeconds();
 }
 
 namespace {

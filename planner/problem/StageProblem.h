@@ -10,14 +10,14 @@
 // recompute them, move them away), so that no device holds more than it has and a step
 // ends soonest. One stage is the problem of recomputation alone.
 //
-// A step of a pipeline whose stages take t_s a micro-batch, tail_s at its end, lasts
+// A step of a pipeline whose stages take t_s a micro-batch, send_s for all messages and tail_s at its end, lasts
 //
-//   max_s (rounds * t_s + tail_s) + ramp * sum_s t_s
+//   max_s (rounds * t_s + filled_s + send_s + tail_s) + sum_s (ramp * t_s - filled_s)
 //
-// where of m micro-batches rounds = m - ramp, and ramp is what the schedule leaves of the
-// wait for the first and the last micro-batch: 1 for GPipe and 1F1B (Narayanan et al.
-// 2021), 1 / V for V interleaved stages a rank (ibid.), (F + B - W) / (F + B + W) for
-// ZB-H1 (Qi et al. 2023). For equal stages these are the papers' formulas.
+// where of m micro-batches rounds = m - ramp. The stage that decides waits for ramp * t_s - filled_s of each other
+// stage: ramp is 1 for GPipe and 1F1B (Narayanan et al. 2021), 1 / V for V interleaved stages a rank (ibid.), and 1 for
+// ZB-H1 (Qi et al. 2023), where filled_s = 2 W_s makes F + B - W of F + B + W. For equal stages these are the papers'
+// formulas. The modes of a block have the same weight gradients, so the sum of filled_s is known before stages are.
 //
 // Check the problem, solve, verify the solution: each is a function on plain values.
 //
@@ -64,11 +64,13 @@ struct BlockType {
   double stateBytes = 0;
   /// Bytes on the device while the block runs. A stage needs the maximum over its blocks.
   double workingBytes = 0;
-  /// Seconds per micro-batch that a stage ending with this block spends on messages to the next stage, both ways. The
-  /// last stage sends nothing.
+  /// Seconds of a step that a stage ending with this block spends on messages to the next stage, both ways. The last
+  /// stage sends nothing.
   double sendSeconds = 0;
   /// Seconds once a step: exposed gradient reductions, and the update of parameters.
   double tailSeconds = 0;
+  /// Seconds of the bubble that weight gradients of the block fill.
+  double filledSeconds = 0;
 };
 
 struct DeviceClass {
@@ -90,6 +92,8 @@ struct StageProblem {
   std::vector<uint32_t> begins;
 
   size_t stages() const { return inFlight.size(); }
+  /// The sum of filledSeconds over all blocks.
+  double filledSeconds() const;
   bool mayBegin(size_t stage, size_t block) const { return begins.empty() || begins[stage] == block; }
   bool mayEnd(size_t stage, size_t end) const {
     return begins.empty() || end == (stage + 1 < begins.size() ? begins[stage + 1] : blocks.size());
@@ -106,7 +110,7 @@ struct StageSolution {
   struct Stage {
     uint32_t firstBlock = 0; // the next stage's first block ends it
     uint32_t deviceClass = 0;
-    double seconds = 0, bytes = 0; // a micro-batch; the peak
+    double seconds = 0, bytes = 0; // a micro-batch, without messages; the peak
   };
   std::vector<Stage> stages;
   /// Mode of each block.

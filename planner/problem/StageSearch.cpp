@@ -38,7 +38,7 @@ private:
   template <typename Better> void sweep(double most, Better better);
 
   size_t count() const { return problem.blocks.size(); }
-  /// A run of blocks [from, to): its number among the fronts, its state, its tail.
+  /// A run of blocks [from, to): its number among the fronts, its state, its tail with the filled seconds.
   struct Content {
     uint32_t run = 0;
     double stateBytes = 0, tail = 0;
@@ -57,8 +57,8 @@ private:
   std::vector<double> leastOfType;
   std::vector<ParetoFronts::Counts> before;
   std::vector<std::optional<Content>> contents;
-  /// Least sum of the times of all blocks, with messages; a load that no placement exceeds.
-  double leastSum = 0, greatestLoad = 0;
+  /// Least sum of the times of all blocks; a load that no placement exceeds; the filled seconds of all blocks.
+  double leastSum = 0, greatestLoad = 0, filled = 0;
 
   /// Per stage, and behind the last: where it may begin.
   struct Window {
@@ -68,8 +68,8 @@ private:
   std::vector<Window> windows;
   /// A run of blocks on a class at a place in the pipeline.
   struct Span {
-    double seconds = kNever; // a micro-batch, with sending
-    double load = kNever;    // rounds * seconds + tail
+    double seconds = kNever; // a micro-batch
+    double load = kNever;    // rounds * seconds, messages, tail
   };
   std::vector<Span> spans;
   /// Per stage, its first span.
@@ -114,17 +114,17 @@ StageSolver::Search::Search(const StageProblem &problem) : problem(problem), fro
       }
   }
   before.emplace_back(problem.types.size());
-  double send = kNever, mostSend = 0;
+  double mostSend = 0;
+  filled = problem.filledSeconds();
   for (uint32_t type : problem.blocks) {
     before.push_back(before.back());
     ++before.back()[type];
     leastSum += leastOfType[type];
-    greatestLoad += problem.rounds * mostOfType[type] + problem.types[type].tailSeconds;
-    send = std::min(send, problem.types[type].sendSeconds);
+    greatestLoad +=
+        problem.rounds * mostOfType[type] + problem.types[type].filledSeconds + problem.types[type].tailSeconds;
     mostSend = std::max(mostSend, problem.types[type].sendSeconds);
   }
-  leastSum += double(problem.stages() - 1) * send;
-  greatestLoad += problem.rounds * mostSend;
+  greatestLoad += mostSend;
   contents.resize(count() * (count() + 1));
 }
 
@@ -137,7 +137,7 @@ const StageSolver::Search::Content &StageSolver::Search::content(size_t from, si
   for (size_t type = 0; type < counts.size(); ++type) {
     counts[type] -= before[from][type];
     content.stateBytes += counts[type] * problem.types[type].stateBytes;
-    content.tail += counts[type] * problem.types[type].tailSeconds;
+    content.tail += counts[type] * (problem.types[type].filledSeconds + problem.types[type].tailSeconds);
   }
   content.run = fronts.runOf(counts);
   return known.emplace(content);
@@ -207,9 +207,9 @@ void StageSolver::Search::makeSpans(double limit) {
           if (room.bytes < 0)
             continue;
           Span &span = this->span(stage, from, to, device);
-          span.seconds = fronts.secondsWithin(run.run, device, room) +
-                         (isLast ? 0 : problem.types[problem.blocks[to - 1]].sendSeconds);
-          span.load = problem.rounds * span.seconds + run.tail;
+          span.seconds = fronts.secondsWithin(run.run, device, room);
+          span.load = problem.rounds * span.seconds + (isLast ? 0 : problem.types[problem.blocks[to - 1]].sendSeconds) +
+                      run.tail;
         }
       }
     }
@@ -270,7 +270,7 @@ bool StageSolver::Search::place(double most) {
 void StageSolver::Search::readBack() {
   size_t use = 0;
   Cell end = *bestEnd(use);
-  double seconds = end.load + problem.ramp * end.sum;
+  double seconds = end.load + problem.ramp * end.sum - filled;
   if (seconds >= best.seconds)
     return;
   best.seconds = seconds;
@@ -314,11 +314,11 @@ void StageSolver::Search::runWithin(double limit, unsigned maxRounds) {
     size_t use;
     const Cell end = *bestEnd(use);
     readBack();
-    rest = leastOfLoads + problem.ramp * end.sum;
+    rest = leastOfLoads + problem.ramp * end.sum - filled;
     if (rest >= best.seconds)
       break;
     // Only a lower greatest load can make up for a greater sum.
-    most = std::min(std::nextafter(end.load, 0.0), best.seconds - problem.ramp * end.sum);
+    most = std::min(std::nextafter(end.load, 0.0), best.seconds + filled - problem.ramp * end.sum);
     if (round + 1 == maxRounds) {
       best.lowerBound = std::min(rest, best.seconds);
       return;
@@ -334,7 +334,8 @@ StageSolution StageSolver::Search::run(unsigned maxRounds) {
   double mean = 0, longest = 0;
   relaxed.emplace(problem);
   for (uint32_t block : problem.blocks) {
-    double load = problem.rounds * leastOfType[block] + problem.types[block].tailSeconds;
+    const BlockType &type = problem.types[block];
+    double load = problem.rounds * leastOfType[block] + type.filledSeconds + type.tailSeconds;
     mean += load / double(problem.stages());
     longest = std::max(longest, load);
   }
@@ -343,7 +344,7 @@ StageSolution StageSolver::Search::run(unsigned maxRounds) {
     runWithin(limit, maxRounds);
     if (!best.isInfeasible()) {
       // A solution that takes less than the best has no greater load than this.
-      double most = (best.seconds - problem.ramp * leastSum) * kSlack;
+      double most = (best.seconds + filled - problem.ramp * leastSum) * kSlack;
       if (most <= limit)
         return best;
       StageSolution first = std::move(best);

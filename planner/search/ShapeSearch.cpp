@@ -344,9 +344,7 @@ ShapeResult BestFirst::run() {
     lowest = std::min(lowest, open.front().bound);
   if (result.plans.empty())
     return std::move(result);
-  // Under zero-bubble schedules the modelled time takes all stages to have the same share of weight gradients, and a
-  // forecast may be less by some tenths of a percent.
-  result.lowerBound = std::min(lowest, best);
+  result.lowerBound = lowest;
   rank();
   return std::move(result);
 }

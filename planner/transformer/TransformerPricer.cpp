@@ -106,14 +106,6 @@ cost::StepProblem TransformerPricer::stepOf(const Parallelism &shape, size_t kin
   return step;
 }
 
-/// Part of the bubble of the first and the last micro-batch that the schedule leaves.
-static double rampOf(const Parallelism &shape, const cost::LayerSeconds &layer) {
-  double all = layer.forward + layer.inputGradient + layer.weightGradient;
-  double bubble = cost::bubbleSeconds(shape.schedule, 2, shape.virtualStages, layer.forward, layer.inputGradient,
-                                      layer.weightGradient);
-  return shape.pp > 1 && all > 0 ? bubble / all : 1;
-}
-
 /// The first layer of each type of block.
 static constexpr size_t kFirstLayer[] = {0, kEmbeddingLayer, kHeadLayer, kDenseLayers};
 
@@ -180,8 +172,12 @@ void TransformerPricer::addModes(const Parallelism &shape, size_t kind, StagePro
   }
   double tail = cost::secondsAtEnd(step, constants, mean, backward);
   double send = cost::secondsToSendOn(step, constants);
-  for (BlockType &type : problem.types) {
-    type.sendSeconds = send;
+  const cost::BubbleShares bubble =
+      shape.pp > 1 ? cost::bubbleSharesOf(shape.schedule, shape.virtualStages) : cost::BubbleShares();
+  for (size_t number = 0; number < problem.types.size(); ++number) {
+    BlockType &type = problem.types[number];
+    type.sendSeconds = double(shape.microbatches) * send;
+    type.filledSeconds = bubble.filled * seconds[kFirstLayer[number]].weightGradient;
     type.tailSeconds = state > 0 ? tail * type.stateBytes / state : 0;
   }
 
@@ -192,7 +188,7 @@ void TransformerPricer::addModes(const Parallelism &shape, size_t kind, StagePro
     memory = 0;
   int64_t stages = given.kinds.empty() ? shape.pp : given.kinds[kind].devices / (shape.tp * shape.cp * shape.dp);
   problem.classes.push_back({stages, std::max(memory, 0.0)});
-  problem.ramp = rampOf(shape, seconds[0]);
+  problem.ramp = bubble.all;
 }
 
 StageProblem TransformerPricer::problem(const Parallelism &shape) {

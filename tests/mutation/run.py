@@ -176,7 +176,7 @@ MUTATIONS = [
     Mutation("pipeline: every part of a gradient begins it", "passes/spmd/partition/OrderSums.cpp",
              "reduce.setAgain(!begun.insert({reduce.getIntoAttr(), 0}).second)", "reduce.setAgain(false)",
              Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/e2e --filter pipeline-zero")),
-    Mutation("cost: the slowest stage waits for itself", "planner/cost/Step.cpp", "  others.add(slowest, -1);\n", "", COST),
+    Mutation("cost: the slowest stage waits for itself", "planner/cost/Step.cpp", "  others.add(stage, -1);\n", "", COST),
     Mutation("cost: what nobody reads is computed again", "planner/transformer/Transformer.cpp",
              "!run.stopsEarly || !dense", "!run.stopsEarly || dense", COST),
     Mutation("cost: a ring passes all of its bytes to all", "planner/cost/Collectives.cpp",

@@ -9,6 +9,10 @@
 // by the bytes that they move, products and attention by their sizes, collectives by what
 // their groups send. What ops of the library compute is a row of a table here.
 //
+// Kernels are slower beside collectives of other streams, as in the search (cost/Step, Constants.def): products while
+// parameters are gathered, and all kernels by a share of the time for which collectives run beside them. All kernels of
+// a phase bear that share, since no order of the streams is known here.
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/commands/PriceCommands.h"
@@ -100,8 +104,8 @@ constexpr LibraryPrice kPrices[] = {
 class ProgramPrices {
 public:
   ProgramPrices(ProgramOp program, const cost::Machine &machine, const spmd::Mesh &mesh)
-      : stage(program.getStage().value_or(0)), machine(machine), mesh(mesh),
-        kernels(machine.device, machine.constants) {
+      : stage(program.getStage().value_or(0)), machine(machine), mesh(mesh), kernels(machine.device, machine.constants),
+        besideGathers(machine.device, machine.constants, {false, /*gathering=*/true, false}) {
     for (auto op : program.getOps<CommunicatorOp>())
       communicators[op.getSymName()] = op;
     for (auto op : program.getOps<ArenaOp>())
@@ -112,10 +116,16 @@ public:
         hostBuffers.insert(op.getSymName());
   }
 
-  /// The slowest of so many ranks is waited for.
-  double seconds(CommandOpInterface command) const { return machine.straggling() * ownSeconds(command); }
+  /// Sets the seconds of all commands of a phase.
+  void price(PhaseOp phase);
 
 private:
+  /// The slowest of so many ranks is waited for.
+  double seconds(CommandOpInterface command) const { return machine.straggling() * ownSeconds(command); }
+  /// Whether a command is a collective that a kernel may run beside.
+  bool runsBeside(CommandOpInterface command) const {
+    return !machine.isCpu() && command.getStream() != 0 && isa<CollectiveOp>(command);
+  }
   double ownSeconds(CommandOpInterface command) const;
   double secondsOfLibrary(LibraryOp op) const;
   double secondsOfKernel(KernelOp op) const;
@@ -133,7 +143,10 @@ private:
   int64_t stage;
   const cost::Machine &machine;
   const spmd::Mesh &mesh;
-  cost::Kernels kernels;
+  /// Rates of kernels alone, and of kernels beside gathers of parameters.
+  cost::Kernels kernels, besideGathers;
+  /// Whether the phase gathers parameters beside its kernels.
+  bool gathers = false;
   llvm::StringMap<CommunicatorOp> communicators;
   llvm::StringSet<> hostArenas, hostBuffers;
 };
@@ -152,7 +165,6 @@ struct PriceCommands : impl::PriceCommandsBase<PriceCommands> {
       }
       machine = cost::Machine::of(*found);
     }
-    Builder builder(&getContext());
     for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
       auto mesh = getOperation().lookupSymbol<spmd::MeshOp>(program.getMeshAttr());
       if (!mesh) {
@@ -161,9 +173,7 @@ struct PriceCommands : impl::PriceCommandsBase<PriceCommands> {
       }
       spmd::Mesh axes = spmd::toMesh(mesh);
       ProgramPrices prices(program, *machine, axes);
-      program.walk([&](CommandOpInterface command) {
-        command->setAttr(kSecondsAttr, builder.getF64FloatAttr(prices.seconds(command)));
-      });
+      program.walk([&](PhaseOp phase) { prices.price(phase); });
     }
   }
 
@@ -171,6 +181,29 @@ struct PriceCommands : impl::PriceCommandsBase<PriceCommands> {
 };
 } // namespace
 } // namespace dtcc::exec
+
+void ProgramPrices::price(PhaseOp phase) {
+  gathers = false;
+  phase.walk([&](CollectiveOp op) {
+    gathers |= runsBeside(op) && op.getOfParameters() && op.getKind() == CollectiveKind::AllGather;
+  });
+  SmallVector<std::pair<CommandOpInterface, double>> commands;
+  double computing = 0, beside = 0;
+  phase.walk([&](CommandOpInterface command) {
+    double own = seconds(command);
+    commands.push_back({command, own});
+    // A collective of one slot runs once in all of them.
+    if (auto collective = dyn_cast<CollectiveOp>(*command); collective && runsBeside(command))
+      beside += own / (collective.getSlot() ? double(phase.getRepeat()) : 1);
+    else if (command.getStream() == 0 && !isa<CommunicationOpInterface>(*command))
+      computing += own;
+  });
+  double slower = computing > 0 ? 1 + machine.constants.contended * std::min(1.0, beside / computing) : 1;
+  for (auto [command, own] : commands) {
+    bool slows = command.getStream() == 0 && !isa<CommunicationOpInterface>(*command);
+    command->setAttr(kSecondsAttr, Builder(phase).getF64FloatAttr(slows ? slower * own : own));
+  }
+}
 
 double ProgramPrices::ownSeconds(CommandOpInterface command) const {
   return llvm::TypeSwitch<Operation *, double>(command.getOperation())
@@ -185,7 +218,7 @@ double ProgramPrices::ownSeconds(CommandOpInterface command) const {
 double ProgramPrices::secondsOfLibrary(LibraryOp op) const {
   for (const LibraryPrice &price : kPrices)
     if (price.op == op.getOp())
-      return atLeastStarted(price.seconds(op, kernels));
+      return atLeastStarted(price.seconds(op, gathers ? besideGathers : kernels));
   // Bytes in host memory move over the link, both ways at once.
   double onHost = 0;
   for (ValueRange views : {ValueRange(op.getIns()), ValueRange(op.getOuts())})

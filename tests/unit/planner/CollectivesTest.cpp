@@ -57,6 +57,21 @@ TEST(Collectives, FewDevicesOfAMeshUseFewWires) {
   EXPECT_NEAR(rate(16) / rate(4), 3, 1e-9); // a switch joins sixteen
 }
 
+/// A shift within a node takes a message's time; over two nodes all ranks wait for the two whose neighbours are on the
+/// other node.
+TEST(Collectives, ShiftsWaitForTheFarthestNeighbour) {
+  Constants constants;
+  Fabric fabric = fabricOf(*findDevice("h100"), 8);
+  Collectives collectives(fabric, constants);
+  auto shift = [&](int64_t ranks, int64_t stride) {
+    return collectives.seconds({CollectiveKind::Shift, 1e8, {ranks, stride}});
+  };
+  EXPECT_DOUBLE_EQ(shift(8, 1), collectives.secondsToSend(1e8, 1));
+  EXPECT_DOUBLE_EQ(shift(16, 1), collectives.secondsToSend(1e8, 8));
+  EXPECT_DOUBLE_EQ(shift(2, 16), collectives.secondsToSend(1e8, 16));
+  EXPECT_GT(shift(16, 1), 2 * shift(8, 1));
+}
+
 TEST(Collectives, GroupsAndTheirNodes) {
   EXPECT_EQ(spreadOf({8, 1}, 8).nodes, 1);
   EXPECT_EQ(spreadOf({16, 1}, 8).nodes, 2);

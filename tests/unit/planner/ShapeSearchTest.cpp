@@ -31,7 +31,7 @@ public:
     for (BlockType &type : problem.types) {
       type.modes = {{{1 + draw(9), 1 + draw(9)}, {1 + draw(15), draw(5)}}};
       type.stateBytes = draw(10);
-      type.sendSeconds = draw(2);
+      type.sendSeconds = double(shape.microbatches) * draw(2);
       type.tailSeconds = draw(4);
     }
     problem.blocks = {0, 1, 1, 0};

@@ -33,6 +33,7 @@ StageProblem randomProblem(std::mt19937 &random) {
     type.workingBytes = draw(random, 10);
     type.sendSeconds = draw(random, 2);
     type.tailSeconds = draw(random, 4);
+    type.filledSeconds = random() % 2 ? draw(random, 4) : 0;
   }
   for (size_t i = 1 + random() % 5; i-- > 0;)
     problem.blocks.push_back(random() % problem.types.size());

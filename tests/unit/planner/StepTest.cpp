@@ -248,6 +248,31 @@ TEST(Step, UnevenStages) {
   }
 }
 
+/// Under zero-bubble schedules a stage that is not the slowest may decide: the others fill less of its wait with weight
+/// gradients (ZB-H1, Qi et al., 2023, with uneven stages).
+TEST(Step, StagesWithUnevenWeightGradients) {
+  Constants constants;
+  constants.hostStep = constants.hostMicrobatch = constants.host = 0;
+  Parallelism plan;
+  plan.pp = 2;
+  plan.microbatches = 1;
+  plan.schedule = PipelineKind::ZeroBubble;
+  StepProblem problem = gpt(plan);
+  // One stage has all of its time in weight gradients, the other a little more time and none there.
+  problem.layers.resize(2);
+  for (Layer &layer : problem.layers)
+    layer = Layer();
+  problem.layers[0].weightGradient.gemms = {{4096, 4096, 4096}};
+  problem.layers[1].forward.gemms = {{4096, 4096, 4096}};
+  problem.stages = {{{0, 1}}, {{1, 1.01}}};
+  std::vector<LayerSeconds> layers = priceLayers(problem, constants);
+  double first = layers[0].total(), second = 1.01 * layers[1].total();
+  ASSERT_GT(second, first);
+  StepSeconds step = priceStep(problem, constants);
+  EXPECT_NEAR(step.bubble, second, 1e-9);
+  EXPECT_NEAR(step.total() - step.stages - step.data, first + second, 1e-9);
+}
+
 /// The gradient reduction of a rank's stages overlaps with the stages that still run: only that of the last stage to
 /// finish is exposed.
 TEST(Step, StagesReducedBesideOthers) {
