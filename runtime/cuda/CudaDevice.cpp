@@ -11,7 +11,6 @@
 #include "runtime/core/Error.h"
 #include "runtime/cuda/Tuning.h"
 #include "runtime/cuda/collective/Exchange.h"
-#include "runtime/device/CommandCollective.h"
 
 #include <algorithm>
 #include <cstring>
@@ -24,7 +23,7 @@ namespace dtcc::rt::cuda {
 CudaDevice::CudaDevice(const DeviceSetup &setup)
     : setup(setup), gpu(setup.rank.abi.rank, setup.ordinal), launcher(gpu, setup.rank.abi.rank),
       arenas(setup.rank.image.arenas().size()), states(arenas.size()), bound(setup.rank.stage.commands.count),
-      graphs(gpu, setup.graphs) {
+      groups(this->setup, gpu), graphs(gpu, setup.graphs) {
   Rank &rank = setup.rank;
   const Image &image = rank.image;
   if (setup.ownAttention)
@@ -45,7 +44,7 @@ CudaDevice::CudaDevice(const DeviceSetup &setup)
     if (image.string(row.name) == gpu_workspace::arenaName)
       launcher.lendWorkspace(arenas[number], row.bytes);
     if (image.string(row.name) == gpu_workspace::messagesName)
-      messageMemory = {arenas[number], arenas[number] + row.bytes};
+      groups.lendMessages(arenas[number], row.bytes);
   }
   auto holds = [&](uint32_t view) {
     if (view == DTCC_NONE)
@@ -150,62 +149,6 @@ void CudaDevice::bind(uint32_t number) {
       other.done = other.done ? other.done : gpu.event();
 }
 
-/// All ranks in one order: of all that a collective of the program uses, whichever stage it is of.
-void CudaDevice::openGroups() {
-  const Rank &rank = setup.rank;
-  std::vector<bool> used(rank.communicators.size());
-  for (const dtcc_command &command : rank.image.commands())
-    if (NcclCommunicator::takes(command))
-      used[command.communicator] = true;
-  groups.resize(used.size());
-  if (setup.transport && setup.transport->watch())
-    dog = std::make_unique<Watchdog>(gpu, rank.abi.rank, *setup.transport);
-  for (size_t i = 0; i < used.size(); ++i)
-    if (used[i])
-      groups[i] = NcclCommunicator::open(
-          *rank.communicators[i], std::string(rank.image.string(rank.image.communicators()[i].name)), gpu, dog.get());
-}
-
-/// Opens communicators for the messages of all stages, as openGroups does for collectives.
-void CudaDevice::openMessages() {
-  const Rank &rank = setup.rank;
-  std::vector<bool> used(rank.communicators.size());
-  for (const dtcc_command &command : rank.image.commands())
-    if (command.kind == DTCC_SEND)
-      used[command.communicator] = true;
-  std::vector<std::map<int64_t, NcclMessages::Room>> rooms(used.size());
-  for (const dtcc_command &command : rowsOf(rank.stage.commands, rank.image.commands()))
-    if (command.kind == DTCC_SEND) {
-      auto attributes = rank.image.attributes(command);
-      NcclMessages::Room &room = rooms[command.communicator][attributes[0]];
-      room.messages += attributes[1];
-      room.bytes = std::max(room.bytes, messageBytes(rank.image, command));
-    }
-  messages.resize(used.size());
-  for (size_t i = 0; i < used.size(); ++i)
-    if (used[i])
-      messages[i] = NcclMessages::open(
-          *rank.communicators[i], std::string(rank.image.string(rank.image.communicators()[i].name)), rooms[i],
-          [this](uint64_t bytes) { return takeMessage(bytes); }, gpu, dog.get());
-}
-
-/// The next piece of what is planned for messages, in a program that plans it.
-CUdeviceptr CudaDevice::takeMessage(uint64_t bytes) {
-  if (messageMemory.end == 0)
-    return gpu.allocate(bytes, "a message on its way");
-  CUdeviceptr at = messageMemory.begin;
-  messageMemory.begin += static_cast<uint64_t>(gpu_workspace::piece(static_cast<int64_t>(bytes)));
-  if (messageMemory.begin > messageMemory.end)
-    fail("the program was planned with too little memory for the messages on their way");
-  return at;
-}
-
-bool CudaDevice::goesThroughHost(const dtcc_command &command) const {
-  if (command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE)
-    return !messages[command.communicator];
-  return !groups[command.communicator] || !NcclCommunicator::takes(command);
-}
-
 /// Whether a step can be kept: nothing in it needs the host, or a stream that outlives a part.
 void CudaDevice::checkGraphs() {
   const Image &image = setup.rank.image;
@@ -214,8 +157,10 @@ void CudaDevice::checkGraphs() {
   for (const dtcc_command &command : rowsOf(setup.rank.stage.commands, image.commands())) {
     if (command.communicator == DTCC_NONE)
       continue;
-    if (goesThroughHost(command) || command.predicate != DTCC_NONE)
+    if (groups.goesThroughHost(command) || command.predicate != DTCC_NONE)
       return graphs.refuse(message("'", image.string(command.name), "' goes through the host"));
+    // A message leaves on a stream that nothing joins before the message is taken, but a capture needs all of its
+    // streams joined. If they were joined within the part of a step, stages would wait for each other.
     if (command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE)
       return graphs.refuse(message("'", image.string(command.name), "' is a message between stages"));
     if (GpuRows::takes(command))
@@ -235,8 +180,7 @@ std::vector<void *> CudaDevice::buffersOf(size_t number) const {
 /// a kernel of NCCL which waits for another rank, and that one for what this rank has not come to. Before there are
 /// states, as tune().
 void CudaDevice::loadLibraries() {
-  auto isThere = [](const auto &each) { return each != nullptr; };
-  if (std::ranges::none_of(groups, isThere) && std::ranges::none_of(messages, isThere))
+  if (!groups.useNccl())
     return;
   std::set<std::string_view> loaded;
   for (size_t i = 0; i < bound.size(); ++i) {
@@ -271,10 +215,9 @@ void CudaDevice::tune() {
 void CudaDevice::prepare() {
   Rank &rank = setup.rank;
   gpu.nowDoing("starting");
-  openGroups();
-  openMessages();
+  groups.open();
   for (const dtcc_command &command : rowsOf(rank.stage.commands, rank.image.commands()))
-    if (command.communicator != DTCC_NONE && goesThroughHost(command))
+    if (command.communicator != DTCC_NONE && groups.goesThroughHost(command))
       reserveExchange(rank, command);
   checkGraphs();
   for (size_t i = 0; i < bound.size(); ++i)
@@ -434,7 +377,7 @@ void CudaDevice::run(uint32_t number, void *const *buffers, const void *predicat
   else if (made.kernel)
     launchKernel(number, buffers, predicate);
   else if (isSet(predicate, stream.handle))
-    communicate(number, buffers);
+    groups.run(rank.image.commands()[number], made.rows.get(), stream.handle, buffers);
   if (isTraced) {
     // A trace shows how long a command takes, at the price of what would have run beside it.
     gpu.synchronize(stream.handle);
@@ -443,25 +386,6 @@ void CudaDevice::run(uint32_t number, void *const *buffers, const void *predicat
   made.action = action;
   if (made.done)
     gpu.record(made.done, stream.handle);
-}
-
-void CudaDevice::communicate(uint32_t number, void *const *buffers) {
-  const dtcc_command &command = setup.rank.image.commands()[number];
-  CUstream stream = streams[command.stream].handle;
-  if (goesThroughHost(command))
-    return exchangeThroughHost(gpu, setup.rank, command, stream, buffers);
-  const Image &image = setup.rank.image;
-  if (command.kind == DTCC_SEND)
-    return messages[command.communicator]->send(buffers[0], messageBytes(image, command), image.attributes(command)[0],
-                                                stream);
-  if (command.kind == DTCC_RECEIVE)
-    return messages[command.communicator]->receive(buffers[0], messageBytes(image, command),
-                                                   image.attributes(command)[0], stream);
-  NcclCommunicator &group = *groups[command.communicator];
-  group.useStream(stream);
-  if (GpuRows *rows = bound[number - setup.rank.stage.commands.first].rows.get())
-    return rows->run(gpu, group, stream, buffers);
-  runCommunication(image, command, group, buffers);
 }
 
 void CudaDevice::runPart(uint32_t number, const std::function<void()> &run) {

@@ -20,9 +20,7 @@
 
 #include "runtime/cuda/HostMirror.h"
 #include "runtime/cuda/StepGraphs.h"
-#include "runtime/cuda/collective/GpuRows.h"
-#include "runtime/cuda/collective/Nccl.h"
-#include "runtime/cuda/collective/NcclMessages.h"
+#include "runtime/cuda/collective/GpuGroups.h"
 #include "runtime/cuda/driver/GpuLauncher.h"
 #include "runtime/device/Device.h"
 
@@ -72,20 +70,12 @@ private:
   };
 
   void loadProgram();
-  void openGroups();
-  void openMessages();
-  CUdeviceptr takeMessage(uint64_t bytes);
   void checkGraphs();
-  /// Whether the command cannot be part of a CUDA graph. The host waits in it, or it is a message between GPUs: that
-  /// leaves on a stream which nothing joins before the message is taken, and a captured stream must be joined. Joined
-  /// within the part of a step, stages would wait for each other.
-  bool goesThroughHost(const dtcc_command &command) const;
   void tune();
   void loadLibraries();
   /// Addresses of the buffers of command `number` of the stage, in the first slot.
   std::vector<void *> buffersOf(size_t number) const;
   void launchKernel(uint32_t number, void *const *buffers, const void *predicate);
-  void communicate(uint32_t number, void *const *buffers);
   void fork(Stream &stream);
   bool isSet(const void *predicate, CUstream stream);
   bool isOnHost(uint32_t arena) const;
@@ -98,7 +88,6 @@ private:
   Gpu gpu;
   GpuLauncher launcher;
   std::vector<CUdeviceptr> arenas; /* of the image, as kernels see them; 0 for those of other stages */
-  Range messageMemory;             /* what is left of it; addresses */
   std::vector<HostMirror> mirrors; /* of the stage's arenas; empty for those that lie with the host */
   std::vector<Range> states;       /* of each of the image's arenas, what holds states */
   std::string chosen;              /* see choices() */
@@ -112,12 +101,10 @@ private:
   std::vector<Bound> bound;        /* by command of the stage */
   std::vector<void *> parameters;  /* of a generated kernel's launch */
   std::vector<Stream> streams;
-  uint64_t action = 1;                                 /* counts on over steps */
-  uint64_t issued = 1, recordedAt = 0;                 /* on the first stream; of it when its event was recorded last */
-  std::unique_ptr<Watchdog> dog;                       /* null where nobody is waited for */
-  std::vector<std::unique_ptr<NcclMessages>> messages; /* by communicator; null: through the host */
-  std::vector<std::unique_ptr<NcclCommunicator>> groups; /* by communicator; null: through the host */
-  StepGraphs graphs;                                     /* name what stands before: the first to go */
+  uint64_t action = 1;                 /* counts on over steps */
+  uint64_t issued = 1, recordedAt = 0; /* on the first stream; of it when its event was recorded last */
+  GpuGroups groups;
+  StepGraphs graphs; /* name what stands before: the first to go */
 };
 
 } // namespace dtcc::rt::cuda
