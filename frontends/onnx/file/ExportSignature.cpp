@@ -37,6 +37,12 @@ static SmallVector<StringRef> tracedOperands(const NodeProto &node) {
   return names;
 }
 
+/// Whether an operand is what a recurrent layer starts from, h or c.
+static bool isStart(const NodeProto &node, int operand) {
+  StringRef op = node.op_type();
+  return (op == "GRU" || op == "LSTM" || op == "RNN") && (operand == 5 || operand == 6);
+}
+
 void ExportSignature::read(const Model &model) {
   const auto &graph = model.proto().graph();
   llvm::MapVector<StringRef, StringRef> traced; // names in the trace to those of the module
@@ -69,17 +75,26 @@ void ExportSignature::read(const Model &model) {
   // call's node under a name of its own, "val_154".
   llvm::StringSet<> moved;
   for (const NodeProto &node : graph.node())
-    for (const std::string &operand : node.input())
-      if (StringRef(operand).starts_with("val_") && unnamed.contains(operand))
-        for (StringRef inTrace : tracedOperands(node))
-          if (StringRef name = traced.lookup(inTrace); !name.empty()) {
-            parameters.insert(operand);
-            moved.insert(name);
-          }
+    for (auto [i, operand] : llvm::enumerate(node.input())) {
+      if (!StringRef(operand).starts_with("val_") || !unnamed.contains(operand))
+        continue;
+      SmallVector<StringRef> operands = tracedOperands(node);
+      // A layer whose start the user leaves out begins with zeros that the trace makes: no tensor of the module.
+      if (isStart(node, static_cast<int>(i))) {
+        if (llvm::any_of(operands, [](StringRef inTrace) { return inTrace.starts_with("zeros"); }))
+          constants.insert(operand);
+        continue;
+      }
+      for (StringRef inTrace : operands)
+        if (StringRef name = traced.lookup(inTrace); !name.empty()) {
+          parameters.insert(operand);
+          moved.insert(name);
+        }
+    }
   for (auto [inTrace, name] : traced)
     if (!kept.contains(name) && !moved.contains(name))
       missingParameters.push_back(name.str());
   for (const TensorProto &tensor : graph.initializer())
-    if (unnamed.contains(tensor.name()) && !isParameter(tensor.name()))
+    if (unnamed.contains(tensor.name()) && !isParameter(tensor.name()) && !constants.contains(tensor.name()))
       computedOnExport.push_back(tensor.name());
 }

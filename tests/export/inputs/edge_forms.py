@@ -114,7 +114,7 @@ def inputs():
 MODELS = {form.__name__: lambda form=form: Network(form) for form in (by_index_add, by_scatter_add, by_index_put, mean, twice)}
 MODELS |= {"written": Written, "masked_rows": lambda: Masked(True), "masked_cells": lambda: Masked(False)}
 MODELS |= {"bags": lambda: Bags("mean", padding=3), "weighted_bags": lambda: Bags("sum", weighted=True),
-           "greatest_of_bags": lambda: Bags("max"), "bags_between_offsets": lambda: Bags("mean", padding=3, offsets=True)}
+           "greatest_of_bags": lambda: Bags("max"), "greatest_of_words": lambda: Bags("max", padding=3), "bags_between_offsets": lambda: Bags("mean", padding=3, offsets=True)}
 
 if __name__ == "__main__":
     sys.exit(against_torch.main(MODELS, inputs(), EDGES))

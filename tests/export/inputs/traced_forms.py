@@ -54,6 +54,24 @@ def greatest_of_windows(self, x):
     return x * quarters + nn.functional.adaptive_max_pool2d(image, 1).squeeze(1)
 
 
+def greatest_of_unequal_windows(self, x):
+    """Adaptive windows that overlap, more of them than cells, and of volumes."""
+    wide = nn.functional.adaptive_max_pool2d(x.unsqueeze(1), (4, 11)).squeeze(1)
+    line, places = nn.functional.adaptive_max_pool1d(x, 5, return_indices=True)
+    volume = nn.functional.adaptive_max_pool3d(x.reshape(x.shape[0], 1, LENGTH, 2, 4), (4, 2, 3))
+    return x * (wide.mean((1, 2)) + (line * places).mean((1, 2)) + volume.square().mean((1, 2, 3, 4)))[:, None, None]
+
+
+def sum_over_alignments(self, x):
+    """ctc_loss of labels with repetitions in rows, and of a vector whose lengths are numbers, one of them 0."""
+    steps = x.transpose(0, 1).log_softmax(-1)
+    labels = (x[:, :3, 0].detach() > 0).long() + 1
+    lengths = labels[:, 1] + 1
+    losses = nn.CTCLoss(zero_infinity=True)(steps, labels, lengths + 2, lengths)
+    numbers = nn.functional.ctc_loss(steps, torch.tensor([1, 1, 2, 7, 6]), (6, 4, 3, 4), (2, 1, 0, 2), blank=3, reduction="none")
+    return x * (losses + numbers[:, None, None])
+
+
 def hypotenuse(self, x):
     return torch.hypot(x, x.roll(1, -1) + 1)
 
@@ -132,7 +150,8 @@ class Model(nn.Module):
         return (self.out(values).squeeze(-1) - wanted).square().mean()
 
 
-FORMS = (complex_rotary, chunk_of_symbol, chunk_of_unequal_parts, number_first, uniform_numbers, counted_down, greatest_of_windows, hypotenuse,
+FORMS = (complex_rotary, chunk_of_symbol, chunk_of_unequal_parts, number_first, uniform_numbers, counted_down, greatest_of_windows,
+         greatest_of_unequal_windows, sum_over_alignments, hypotenuse,
          moved_layer, nothing_to_flatten, running, least_of_some, chosen_of_two, counted_smaller, beside_each_other,
          more_than_places, gaussian_loss, in_double, weighted_and_smoothed)
 ROWS = against_torch.STEPS * against_torch.BATCH

@@ -15,7 +15,7 @@ import onnxscript.optimizer
 import torch
 
 from . import adapters as low_rank
-from . import compare, forms, gradients, manifest, notes, operators
+from . import alignments, compare, forms, gradients, manifest, notes, operators
 from . import graph as surgery
 from .losses import ExportError, ExportWarning, with_loss
 from .rewrite import rewrite_lossy_calls
@@ -130,15 +130,6 @@ def check_batch_norms(module):
                               "exported; give it a momentum")
 
 
-# Operators whose refusal by torch.export says neither what the user called nor what to do.
-ADVICE = {"aten._ctc_loss": "torch.nn.functional.ctc_loss has no operator in ONNX; write its sum over alignments with gather and "
-                            "logaddexp, in a loop over the steps, or train with another loss"}
-
-
-def advice(text):
-    return next((said for call, said in ADVICE.items() if call in text), text)
-
-
 @contextlib.contextmanager
 def refusals():
     """The errors of torch.export and its ONNX exporter, which are pages long, in one line."""
@@ -149,8 +140,7 @@ def refusals():
     except Exception as error:  # noqa: BLE001 - they have many kinds
         while error.__cause__ is not None:
             error = error.__cause__
-        raise ExportError("the module cannot be traced for ONNX: "
-                          f"{advice(notes.reason(error))}") from error
+        raise ExportError(f"the module cannot be traced for ONNX: {notes.reason(error)}") from error
 
 
 @dataclasses.dataclass
@@ -170,7 +160,8 @@ def trace(wrapper, inputs, dynamic, opset):
         shapes = {name: dict(dynamic.get(name, {})) for name in inputs}
         names = {symbol for dims in shapes.values() for symbol in dims.values()}
         dims = {symbol: torch.export.Dim.DYNAMIC for symbol in names}
-        with notes.noted(wrapper), forms.still_modules(), forms.open_lengths(), forms.unchecked_variances():
+        with notes.noted(wrapper), forms.still_modules(), forms.open_lengths(), forms.unchecked_variances(), \
+                alignments.written_out():
             program = torch.export.export(
                 wrapper, (), kwargs=inputs, strict=False,
                 dynamic_shapes={n: {a: dims[s] for a, s in d.items()} for n, d in shapes.items()})

@@ -148,10 +148,9 @@ def bags(weight, words, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.reshape(words.shape).unsqueeze(-1)
     if words.dim() == 2:
-        if mode == 2 and padding_idx is not None:
-            raise ExportError("embedding_bag with mode 'max' and padding_idx does not export; write it out")
-        total = rows.amax(1) if mode == 2 else (rows * kept).sum(1)
         count = kept.sum(1)
+        total = (rows * kept).sum(1) if mode != 2 else rows.amax(1) if padding_idx is None else torch.where(
+            count > 0, torch.where(kept > 0, rows, -math.inf).amax(1), 0.0)
     else:
         if mode == 2:
             raise ExportError("embedding_bag with mode 'max' and offsets does not export; give it a matrix of words")

@@ -6,7 +6,8 @@
   are written as complex numbers (Llama 4, DeepSeek-V2) need both.
 - chunk of a dimension that a symbol sizes: its split would have a size that is known at run time alone. As slices.
 - uniform_: as a product of rand.
-- adaptive_max_pool2d of sizes that divide the image: as maxima over windows of one size.
+- adaptive_max_pool1d, 2d and 3d: as maxima over windows of one size, or over each window by itself where the sizes do not
+  divide the image.
 - hypot: as a root of squares; copysign, fmax and fmin: as choices between two values.
 - cumprod, cummax and cummin: over the matrix of what lies at or before each place. kthvalue and median: by the least values.
 - searchsorted: as a count of smaller numbers. hstack, vstack and dstack: as cat; the exporter makes sequences of them.
@@ -18,6 +19,7 @@
 - recurrent layers that start from an expanded parameter: the loop in which the exporter sizes their results wants states
   that lie as the loop leaves them. The start is copied.
 """
+import itertools
 import math
 
 import torch
@@ -59,12 +61,44 @@ def uniform(x, low=0.0, high=1.0, generator=None):
     return torch.rand_like(x) * (high - low) + low
 
 
-def adaptive_maxima(x, sizes):
-    """Windows of one size. The places of the maxima are those within the image, as the call's own are."""
-    if not all(isinstance(whole, int) and whole % size == 0 for whole, size in zip(x.shape[-2:], sizes)):
-        return NotImplemented
-    windows = [whole // size for whole, size in zip(x.shape[-2:], sizes)]
-    return torch.ops.aten.max_pool2d_with_indices(x, windows, windows)
+def place_in_image(place, window, wholes):
+    """The place in an image of the sizes `wholes` of a place in a window, whose beginnings and ends in each dimension are
+    given."""
+    in_image, stride = 0, 1
+    for (begin, end), whole in zip(reversed(window), reversed(wholes)):
+        in_image = in_image + (begin + place % (end - begin)) * stride
+        place, stride = torch.div(place, end - begin, rounding_mode="floor"), stride * whole
+    return in_image
+
+
+def adaptive_maxima(pool):
+    """The maxima and, as the call has them, their places in the image."""
+    def written(x, sizes):
+        wholes = x.shape[-len(sizes):]
+        if not all(isinstance(whole, int) for whole in wholes):
+            return NotImplemented
+        if all(whole % size == 0 for whole, size in zip(wholes, sizes)):
+            windows = [whole // size for whole, size in zip(wholes, sizes)]
+            return pool(x, windows, windows)
+        values, places = [], []
+        for window in itertools.product(*([(i * whole // size, -(-(i + 1) * whole // size)) for i in range(size)]
+                                          for whole, size in zip(wholes, sizes))):
+            part = x
+            for dim, (begin, end) in enumerate(window, -len(sizes)):
+                part = part.narrow(dim, begin, end - begin)
+            value, place = pool(part, [end - begin for begin, end in window])
+            values.append(value)
+            places.append(place_in_image(place, window, wholes))
+        return tuple(torch.cat(each, -1).reshape(*x.shape[:-len(sizes)], *sizes) for each in (values, places))
+    return written
+
+
+adaptive_maxima_of_images = adaptive_maxima(aten.max_pool2d_with_indices)
+
+
+def adaptive_maxima_of_lines(x, sizes):
+    results = adaptive_maxima_of_images(x.unsqueeze(-2), [1, *sizes])
+    return results if results is NotImplemented else tuple(each.squeeze(-2) for each in results)
 
 
 def hypotenuse(x, y):
@@ -224,7 +258,8 @@ CALLS = {aten.unsqueeze.default: (aten.unsqueeze.default, unsqueeze, any_complex
          aten.scatter.src: (aten.scatter.src, scattered, has_surplus),
          aten.scatter_add.default: (aten.scatter_add.default, scattered_sums, has_surplus),
          **{call: (call, written, always) for call, written in (
-             (aten.adaptive_max_pool2d.default, adaptive_maxima), (aten.hypot.default, hypotenuse),
+             (aten.adaptive_max_pool1d.default, adaptive_maxima_of_lines), (aten.adaptive_max_pool2d.default, adaptive_maxima_of_images),
+             (aten.adaptive_max_pool3d.default, adaptive_maxima(aten.max_pool3d_with_indices)), (aten.hypot.default, hypotenuse),
              (aten.copysign.Tensor, with_sign), (aten.copysign.Scalar, with_sign), (aten.fmax.default, greater),
              (aten.fmin.default, smaller), (aten.cumprod.default, running_product), (aten.cummax.default, running_greatest),
              (aten.cummin.default, running_least), (aten.kthvalue.default, kth_least), (aten.median.dim, median),

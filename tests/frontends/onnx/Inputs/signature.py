@@ -6,6 +6,7 @@ kept.onnx      y = scale * (x @ weight^T + positions + offsets): a parameter tha
                transposed, a buffer and a constant
 computed.onnx  the same with a weight that the exporter computed of two parameters, which the file lacks
 quiet.onnx     kept.onnx without the notes
+start.onnx     a GRU whose weights the exporter moved, and whose start is zeros that the trace made
 """
 import sys
 
@@ -42,3 +43,14 @@ rest = [("PARAMETER", "scale"), ("BUFFER", "positions"), ("CONSTANT_TENSOR", "of
 write("kept", "val_3", [("PARAMETER", "weight"), *rest], "%p_weight, %p_bias")
 write("computed", "permute", [("PARAMETER", "up"), ("PARAMETER", "down"), *rest], "%permute")
 write("quiet", "val_3", [], "%p_weight")
+
+layer = helper.make_node("GRU", ["x", "val_1", "val_2", "", "", "val_3"], ["y"], hidden_size=2)
+layer.metadata_props.add(key="pkg.torch.onnx.fx_node", value="%gru : [num_users=1] = call_function[target=torch.ops.aten.gru.input](args = (%x, %zeros, "
+                         "[%p_weight, %p_recurrence], False, 1, 0.0, True, False, False), kwargs = {})")
+sizes = {"val_1": (1, 6, 3), "val_2": (1, 6, 2), "val_3": (1, 4, 2)}
+graph = helper.make_graph([layer, helper.make_node("ReduceMean", ["y"], ["loss"], keepdims=0)], "g",
+                          [helper.make_tensor_value_info("x", TensorProto.FLOAT, [5, 4, 3])], [helper.make_tensor_value_info("loss", TensorProto.FLOAT, [])],
+                          [numpy_helper.from_array(numpy.asarray(draw.normal(size=shape) * (of != "val_3"), dtype=numpy.float32), of)
+                           for of, shape in sizes.items()])
+graph.metadata_props.add(key=SIGNATURE, value="\n# inputs\n" + "\n".join(line("PARAMETER", each) for each in ("weight", "recurrence")))
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), f"{sys.argv[1]}/start.onnx")
