@@ -68,6 +68,7 @@ FORECASTS = Test(("dtcc", "dtcc-plan", "dtcc_rt"), "lit-22 -q tests/e2e --filter
 ROWS = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(bufferize-rows|narrow-losses)'")
 SEPARATE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(separate-parameters|verify-errors)'")
 PLACES = Test(("dtcc-opt",), "lit-22 -q tests/passes --filter '(spmd/stages|assign-streams|separate-parameters)'")
+ADVANCE = Test(("dtcc-opt",), "lit-22 -q tests/passes --filter '(advance-updates|early-updates)'")
 WORKSPACE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter reserve-workspace")
 
 
@@ -115,6 +116,12 @@ MUTATIONS = [
              COMPILE),
     Mutation("arena: a run that is met in part is passed as met by nobody", "passes/exec/commands/PlacedBuffers.cpp",
              "run.all.end < lifetime.intervals.front().begin", "run.all.end <= lifetime.intervals.back().end", COMPILE),
+    Mutation("updates: before the last reader of a parameter", "passes/exec/commands/AdvanceUpdates.cpp",
+             "access.writes ? std::max(touched.read, touched.written) : touched.written", "touched.written", ADVANCE),
+    Mutation("updates: a reduction is waited for at once", "passes/exec/commands/AdvanceUpdates.cpp",
+             "waits && next != reductions.end()", "false", ADVANCE),
+    Mutation("updates: anything between the gradients of a bucket", "passes/exec/bufferize/UpdateRules.cpp",
+             "  fillGaps(op.getBucketAttr(), b);\n", "", ADVANCE),
     Mutation("offload: what comes back does not wait for what goes", "passes/exec/commands/AssignStreams.cpp",
              "addWait(at, eventOf(its.issued[end]));", "", OFFLOAD),
     Mutation("offload: memory of what goes is free at once", "passes/exec/commands/Liveness.cpp",

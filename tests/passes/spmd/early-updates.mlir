@@ -4,6 +4,8 @@
 // DEFINE: %{opt} = sed 's/clip = 1.0 : f64/early/' %S/Inputs/mlp.mlir | dtcc-opt - --spmd-apply-plan="%{parallelism}" --spmd-form-units="latency-bytes=16" --spmd-lower-to-program --spmd-place-units --spmd-verify-program
 // RUN: %{opt} | FileCheck %s
 // RUN: %{opt} --exec-expand-composites --exec-fuse --exec-bufferize --exec-advance-updates --exec-plan-arena --exec-verify | FileCheck %s --check-prefix=EXEC
+// REDEFINE: %{parallelism} = parallelism=dp=1
+// RUN: %{opt} --exec-expand-composites --exec-fuse --exec-bufferize --exec-advance-updates --exec-plan-arena --exec-verify | FileCheck %s --check-prefix=ONE
 // RUN: sed 's/clip = 1.0 : f64/early/' %S/Inputs/mlp.mlir | dtcc-opt - --spmd-apply-plan="parallelism=dp=2,microbatches=2" --spmd-form-units="latency-bytes=16" --spmd-lower-to-program 2>&1 | FileCheck %s --check-prefix=SUMS
 
 // CHECK: spmd.program @step mesh @mesh attributes {graph.early}
@@ -31,6 +33,11 @@
 // EXEC: exec.library "grad_scale" {{.*}}of_update
 // EXEC: exec.phase @update
 // EXEC-NOT: exec.library
+
+// They are too where no rank sums.
+// ONE: exec.phase @microbatch
+// ONE: exec.fill 0.000000e+00 : f32
+// ONE: exec.library "sum_squares"
 
 // With micro-batches updates are late.
 // SUMS: remark: --update=early changes nothing: one micro-batch
