@@ -54,6 +54,7 @@ static bool hasAlignedRows(Value view) {
 static double secondsOfProduct(LibraryOp op, const cost::Kernels &kernels) {
   Value left = op.getIns()[0], right = op.getIns()[1];
   cost::Gemm gemm{sizeOf(left, 1), sizeOf(right, 2), sizeOf(left, 2), sizeOf(left, 0), widthOf(left)};
+  gemm.together = true;
   gemm.alignedRows = llvm::all_of(ValueRange{left, right, op.getOuts()[0]}, hasAlignedRows);
   return kernels.seconds(gemm);
 }
