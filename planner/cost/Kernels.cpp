@@ -63,7 +63,8 @@ double Kernels::seconds(const Gemm &gemm) const {
   }
   double m = padded(gemm.m / gemm.groups) * gemm.groups, n = padded(gemm.n);
   double tiles = gemm.groups * std::ceil(m / gemm.groups / kTileRows) * std::ceil(n / kTileColumns);
-  double waves = tiles / double(device.units);
+  const double kernels = gemm.together ? 1 : gemm.count, each = gemm.together ? gemm.count : 1;
+  double waves = each * tiles / double(device.units);
   double unfilled = std::min(std::ceil(waves) / waves, 3.0) - 1;
   double slower = 1 + constants.wave * unfilled;
   if (!aligned(gemm.m / gemm.groups) || !aligned(gemm.n) || !aligned(gemm.k))
@@ -75,7 +76,7 @@ double Kernels::seconds(const Gemm &gemm) const {
   double product = (2 * m * n * gemm.k / productRate(gemm.width) + ends) * slower;
   double in = kBytes[static_cast<int>(gemm.width)], out = std::max(in, 2.0);
   double bytes = gemm.bytes > 0 ? gemm.bytes : in * gemm.k * (gemm.m + gemm.groups * gemm.n) + out * gemm.m * gemm.n;
-  return gemm.count * (std::max(product, secondsForStream(bytes)) + constants.launch * gemm.groups);
+  return kernels * (each * std::max(product, secondsForStream(bytes)) + constants.launch * gemm.groups);
 }
 
 double Kernels::seconds(const Attention &attention) const {

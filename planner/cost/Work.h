@@ -30,6 +30,8 @@ struct Gemm {
   bool alignedRows = false;
   /// Bytes that a product reads and writes if its sizes do not say them; 0: they do.
   double bytes = 0;
+  /// All `count` of them are one kernel, whose tiles fill the device together.
+  bool together = false;
 };
 
 /// Products and softmax; FlashAttention, its first version (Triton's) or its second; the makers' own.

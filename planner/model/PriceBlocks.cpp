@@ -125,6 +125,7 @@ std::optional<cost::Gemm> BlockPrices::Evaluation::productOf(const OpWork &op, A
   double cost::Gemm::*const part[] = {&cost::Gemm::count, &cost::Gemm::k, &cost::Gemm::m, &cost::Gemm::n};
   for (auto [role, size] : llvm::zip_equal(op.roles, sizes))
     gemm.*part[size_t(role)] *= double(size);
+  gemm.together = true;
   // Rows are those of the values as they are stored. Programs of GPUs keep wide rows apart.
   auto aligned = [&](const Bytes &value) {
     ArrayRef<Extent> extents = of(value.extents);

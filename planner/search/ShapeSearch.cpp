@@ -51,17 +51,21 @@ static void addSchedules(const ShapeSpace &space, Parallelism shape, std::vector
     }
     if (shape.microbatches % shape.pp)
       continue;
+    auto add = [&] {
+      if (space.virtualStages.value_or(shape.virtualStages) == shape.virtualStages)
+        shapes.push_back(shape);
+    };
     if (space.unevenStages) {
       for (shape.virtualStages = 2; shape.virtualStages <= 8 && shape.pp * shape.virtualStages <= space.layers;
            ++shape.virtualStages)
-        shapes.push_back(shape);
+        add();
       continue;
     }
     // Layers that do not divide alone may with the embedding and the head counted as one each.
     for (int64_t layers : {space.layers, space.layers + 2})
       for (shape.virtualStages = 2; shape.pp * shape.virtualStages <= layers; ++shape.virtualStages)
         if (layers % (shape.pp * shape.virtualStages) == 0)
-          shapes.push_back(shape);
+          add();
   }
 }
 
@@ -89,7 +93,10 @@ static void addShapes(const ShapeSpace &space, std::vector<Parallelism> &shapes)
           if ((space.dp && *space.dp != shape.meshDp()) || shape.meshDp() % space.groups)
             continue;
           for (int64_t microbatches : divisorsOf(space.batch / shape.dp)) {
-            if (space.microbatches && *space.microbatches != microbatches)
+            if (space.microbatches.value_or(microbatches) != microbatches)
+              continue;
+            int64_t samples = space.batch / shape.dp / microbatches;
+            if (space.microbatchSamples.value_or(samples) != samples)
               continue;
             shape.microbatches = microbatches;
             for (int zero : space.zero) {

@@ -41,6 +41,8 @@ struct ShapeSpace {
   std::vector<int64_t> tp{1}, cp{1}, ep{1}, pp{1};
   /// Parallelism::meshDp.
   std::optional<int64_t> dp, microbatches;
+  /// Samples of a micro-batch; stages of a rank under schedules that have several.
+  std::optional<int64_t> microbatchSamples, virtualStages;
   /// Groups of data-parallel ranks among which state is shared; dp of the mesh must divide by them.
   int64_t groups = 1;
   /// If dp and cp have too few ranks for ep, experts may be spread over the ranks of tp as well.

@@ -23,14 +23,14 @@ PlanReport TransformerAdvisor::price(const TransformerProblem &problem, const Pa
   TransformerProblem wide = unbounded(problem);
   ShapePlan plan;
   plan.shape = shape;
-  plan.stages = solve(TransformerPricer(wide).problem(shape));
+  plan.stages = TransformerPricer(wide).solve(shape);
   const bool lacksHostMemory = plan.stages.isInfeasible();
   if (lacksHostMemory) {
     wide.host.memoryBytes = std::numeric_limits<double>::max();
-    plan.stages = solve(TransformerPricer(wide).problem(shape));
+    plan.stages = TransformerPricer(wide).solve(shape);
   }
-  // The embedding and the head have nothing to compute again.
-  for (size_t block = 1; block + 1 < plan.stages.modes.size(); ++block)
+  // The embedding and the head have nothing to compute again. What the user holds stays.
+  for (size_t block = 1; !problem.recompute && block + 1 < plan.stages.modes.size(); ++block)
     plan.stages.modes[block] = recompute;
   TransformerPricer pricer(wide);
   PlanReport report = describe(problem, pricer, plan);

@@ -30,6 +30,13 @@ struct LayerMode {
 static constexpr LayerMode kModes[] = {
     {Recompute::None, false}, {Recompute::Full, false}, {Recompute::Selective, false}, {Recompute::None, true}};
 static constexpr size_t kModeCount = std::size(kModes);
+/// The mode in the place of one that is not allowed: the held one, if there is one.
+static size_t allowedMode(const TransformerProblem &problem, size_t mode) {
+  if (problem.recompute && kModes[mode].recompute != *problem.recompute)
+    for (mode = 0; kModes[mode].recompute != *problem.recompute;)
+      ++mode;
+  return mode;
+}
 /// Indices of the layers in StepProblem.
 static constexpr size_t kEmbeddingLayer = kModeCount, kHeadLayer = kModeCount + 1, kDenseLayers = kModeCount + 2;
 
@@ -74,6 +81,9 @@ ShapeSpace shapeSpaceOf(const TransformerProblem &problem, const ShapeSpace &giv
       space.*axis.allowed = given.*axis.allowed;
   space.zero = given.zero;
   space.hostOptimizer = given.hostOptimizer;
+  space.schedules = given.schedules;
+  space.virtualStages = given.virtualStages;
+  space.microbatchSamples = given.microbatchSamples;
   return space;
 }
 
@@ -144,7 +154,8 @@ void TransformerPricer::addModes(const Parallelism &shape, size_t kind, StagePro
   double first = cost::microbatchesInFlight(plan.schedule, shape.pp, shape.virtualStages, shape.microbatches);
   auto addModes = [&](uint32_t type, const cost::Transformer &model) {
     std::vector<BlockMode> &modes = problem.types[type].modes.emplace_back();
-    for (size_t mode = 0; mode < kModeCount; ++mode) {
+    for (size_t number = 0; number < kModeCount; ++number) {
+      size_t mode = allowedMode(given, number);
       Parallelism with = plan;
       with.recompute = kModes[mode].recompute;
       double kept = keptBytes(model, with, run, given.software);
@@ -229,6 +240,16 @@ StageProblem TransformerPricer::problemOn(const Parallelism &shape, size_t kind)
     problem.inFlight.push_back(std::max(1.0, falls ? std::min(first, double(first) - double(stage)) : first));
   problem.rounds = std::max(0.0, double(shape.microbatches) - problem.ramp);
   return problem;
+}
+
+/// Modes that are not allowed are as fast and large as the one in their place.
+StageSolution TransformerPricer::solve(const Parallelism &shape) {
+  StageSolution solution = plan::solve(problem(shape));
+  std::vector<uint32_t> types = blocksOf(given.model);
+  for (size_t block = 0; block < solution.modes.size(); ++block)
+    if (types[block] == kLayer || types[block] == kDense)
+      solution.modes[block] = uint32_t(allowedMode(given, solution.modes[block]));
+  return solution;
 }
 
 double TransformerPricer::bound(const Parallelism &shape) {
@@ -329,6 +350,7 @@ std::optional<cost::StepTimeline> TransformerPricer::timeline(const Parallelism 
 static int64_t countOf(const StageSolution &solution, uint32_t mode) {
   return solution.isInfeasible() ? 0 : std::count(solution.modes.begin() + 1, solution.modes.end() - 1, mode);
 }
+bool TransformerPricer::recomputes(uint32_t mode) { return kModes[mode].recompute != Recompute::None; }
 int64_t TransformerPricer::recomputed(const StageSolution &solution) const { return countOf(solution, 1); }
 int64_t TransformerPricer::offloaded(const StageSolution &solution) const { return countOf(solution, 3); }
 

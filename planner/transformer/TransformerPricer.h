@@ -38,6 +38,8 @@ struct TransformerProblem {
   /// The host. If its memory is known, optimizer state and activations may be offloaded to it.
   cost::HostSide host;
   bool mayOffloadActivations = true;
+  /// What all layers compute again; if absent, each layer has its own mode.
+  std::optional<Recompute> recompute = {};
   /// All device kinds of a heterogeneous cluster, the first that of `device`. A stage lies on one kind.
   std::vector<DeviceKind> kinds = {};
 };
@@ -57,6 +59,7 @@ public:
   double bound(const Parallelism &shape) override;
   double closerBound(const Parallelism &shape) override;
   StageProblem problem(const Parallelism &shape) override;
+  StageSolution solve(const Parallelism &shape) override;
   double refine(const Parallelism &shape, const StageSolution &solution) override {
     return price(shape, solution).total();
   }
@@ -69,6 +72,8 @@ public:
   cost::StepSeconds price(const Parallelism &shape, const StageSolution &solution) const;
   /// Numbers of layers that are recomputed as a whole, and of those whose saved activations are offloaded.
   int64_t recomputed(const StageSolution &solution) const;
+  /// Whether a layer in this mode computes anything again.
+  static bool recomputes(uint32_t mode);
   int64_t offloaded(const StageSolution &solution) const;
 
 private:

@@ -20,7 +20,7 @@ PlanReport describe(const TransformerProblem &problem, TransformerPricer &pricer
   MemoryParts parts{state.parameters, state.gradients, state.optimizer};
   parts.host = cost::hostBytes({1, 0}, plan.shape, problem.software);
   describeStages(pricer.problem(plan.shape), plan.stages, parts, report,
-                 [](uint32_t, uint32_t mode) { return mode == 1; });
+                 [](uint32_t, uint32_t mode) { return TransformerPricer::recomputes(mode); });
   auto reserve = [&](MemoryParts &memory) {
     memory.communicators =
         problem.software.fragments * memory.total() + cost::reserveBytes(plan.shape, problem.software);

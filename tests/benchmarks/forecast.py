@@ -7,6 +7,7 @@ its commands. One row a model and plan: both, their ratio, and with --run, for r
 was measured, after a first one. At the end the median and the worst of the ratios.
 
     python3 tests/benchmarks/forecast.py                        # forecasts; some minutes
+    python3 tests/benchmarks/forecast.py --scale                # of large models on 8 to 2,048 GPUs
     python3 tests/benchmarks/forecast.py --only llama3-8b zero=3
     python3 tests/benchmarks/forecast.py --only gpt2-124m cpu --run
 """
@@ -20,6 +21,33 @@ import tempfile
 
 import measure
 import memory_promise
+
+# Large models on clusters that hold them: the cluster, what binds the model, and its plans.
+DENSE = ["--mesh=dp=8,tp=8 --zero=1 --sequence-parallel=on", "--mesh=dp=2,tp=4,pp=8 --schedule=1f1b --microbatches=16 --zero=1",
+         "--mesh=dp=64 --zero=3", "--mesh=dp=16,tp=4 --zero=3 --sequence-parallel=on --recompute=full",
+         "--mesh=dp=4,tp=4,pp=4 --schedule=interleaved:2 --microbatches=8 --zero=1 --sequence-parallel=on",
+         "--mesh=dp=16,cp=4 --zero=3 --cp-attention=ring", "--mesh=dp=8,tp=2,pp=4 --schedule=zero-bubble --microbatches=4 --zero=1"]
+HUGE = ["--mesh=dp=32,tp=8,pp=8 --schedule=interleaved:2 --microbatches=16 --zero=1 --sequence-parallel=on",
+        "--mesh=dp=16,tp=8,pp=16 --schedule=1f1b --microbatches=32 --zero=1 --sequence-parallel=on",
+        "--mesh=dp=256,tp=8 --zero=3 --sequence-parallel=on --recompute=full --microbatches=2",
+        "--mesh=dp=32,tp=4,cp=2,pp=8 --schedule=zero-bubble --microbatches=16 --zero=1 --sequence-parallel=on"]
+SCALE = {
+    "gpt2-1.5b": ("8x8xh100", "batch=512,seq=1024", DENSE),
+    "llama3-70b": ("8x8xh100", "batch=64,seq=8192", DENSE),
+    "mixtral-8x7b": ("8x8xh100", "batch=128,seq=4096", DENSE[:3] + [
+        "--mesh=dp=8,ep=8 --zero=1 --microbatches=2", "--mesh=dp=4,ep=4,pp=4 --schedule=1f1b --microbatches=8 --zero=1"]),
+    "gpt3-175b": ("256x8xh100", "batch=2048,seq=2048", HUGE),
+    "llama3-405b": ("256x8xh100", "batch=2048,seq=8192", HUGE),
+    "gpt-1t": ("256x8xh100", "batch=2048,seq=2048", HUGE),
+    "resnet50": ("1x8xh100", "batch=512", ["--mesh=dp=8 --zero=0", "--mesh=dp=8 --zero=1", "--mesh=dp=8 --zero=3"]),
+}
+
+
+def scale_cases():
+    for name, (cluster, bind, plans) in SCALE.items():
+        file = os.path.join(measure.SHARED, "models", "structure", f"{name}.onnx")
+        for plan in plans:
+            yield f"{name} {cluster} {plan}", file, [f"--bind={bind}", *plan.split(), f"--cluster={cluster}"]
 
 
 def searched(file, options, plan):
@@ -56,6 +84,7 @@ def measured(program, steps):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="*", default=[], help="cases whose names have all of these words")
+    parser.add_argument("--scale", action="store_true", help="large models on clusters that hold them")
     parser.add_argument("--plan", action="append", help="options of a plan instead of those of memory_promise.py")
     parser.add_argument("--cluster", help="GPUs instead of those of memory_promise.py")
     parser.add_argument("--bind", help="sizes instead of those of memory_promise.py")
@@ -64,7 +93,7 @@ def main():
     parser.add_argument("--within", type=float, help="the most percent that the two forecasts may differ")
     arguments = parser.parse_args()
     ratios = []
-    for name, file, options in memory_promise.cases(False, False, arguments.plan):
+    for name, file, options in scale_cases() if arguments.scale else memory_promise.cases(False, False, arguments.plan):
         if not all(word in name for word in arguments.only) or not os.path.exists(file):
             continue
         for what, value in (("--cluster=", arguments.cluster), ("--bind=", arguments.bind)):

@@ -22,8 +22,6 @@ std::vector<StringRef> dtcc::costValues() {
 }
 
 namespace {
-constexpr Word<plan::Recompute> kRecomputations[] = {
-    {"none", plan::Recompute::None}, {"selective", plan::Recompute::Selective}, {"full", plan::Recompute::Full}};
 struct Forecast : TransformerOnCluster {
   plan::Parallelism plan;
   double batch = 0;
@@ -33,9 +31,9 @@ llvm::Error setSchedule(StringRef name, plan::Parallelism &plan) {
   if (plan.pp == 1)
     return name.empty() ? llvm::Error::success()
                         : llvm::createStringError("--schedule needs stages, as --mesh=pp=2, got: --schedule=" + name);
-  std::optional<cost::NamedSchedule> named = cost::parseSchedule(name.empty() ? "1f1b" : name);
-  if (!named || (cost::has(named->kind, cost::ScheduleRow::SeveralStages) && named->virtualStages < 2))
-    return llvm::createStringError("--schedule must be one of " + cost::scheduleNames() + ", got: " + name);
+  llvm::Expected<cost::NamedSchedule> named = readScheduleName(name.empty() ? "1f1b" : name);
+  if (!named)
+    return named.takeError();
   plan.schedule = named->kind;
   plan.virtualStages = named->virtualStages;
   return llvm::Error::success();

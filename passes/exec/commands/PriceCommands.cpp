@@ -54,6 +54,7 @@ static bool hasAlignedRows(Value view) {
 static double secondsOfProduct(LibraryOp op, const cost::Kernels &kernels) {
   Value left = op.getIns()[0], right = op.getIns()[1];
   cost::Gemm gemm{sizeOf(left, 1), sizeOf(right, 2), sizeOf(left, 2), sizeOf(left, 0), widthOf(left)};
+  gemm.together = true;
   gemm.alignedRows = llvm::all_of(ValueRange{left, right, op.getOuts()[0]}, hasAlignedRows);
   return kernels.seconds(gemm);
 }
@@ -81,6 +82,12 @@ static double secondsOfBackward(LibraryOp op, const cost::Kernels &kernels) {
   return secondsOfAttention(op, kernels, /*backward=*/true);
 }
 
+/// Time of a convolution or a gradient of it: products of the type of its operands, whose columns are gathered.
+static double secondsOfConvolution(LibraryOp op, const cost::Kernels &kernels) {
+  return std::max(op.getFlops().convertToDouble() / kernels.productRate(widthOf(op.getIns()[0])),
+                  kernels.secondsForStream(bytesMoved(op)));
+}
+
 /// Time of a lookup, which reads only the picked rows of the table.
 static double secondsOfLookup(LibraryOp op, const cost::Kernels &kernels) {
   return kernels.secondsForStream(2 * viewBytes(op.getOuts()[0]) + viewBytes(op.getIns()[1]));
@@ -94,11 +101,18 @@ struct LibraryPrice {
   double (*seconds)(LibraryOp, const cost::Kernels &);
 };
 constexpr LibraryPrice kPrices[] = {
-    {"matmul", secondsOfProduct},          {"matmul_epilogue", secondsOfProduct},
-    {"grouped_matmul", secondsOfGrouped},  {"grouped_matmul_grad", secondsOfGrouped},
-    {"attention", secondsOfForward},       {"attention_part", secondsOfForward},
-    {"attention_grad", secondsOfBackward}, {"attention_part_grad", secondsOfBackward},
+    {"matmul", secondsOfProduct},
+    {"matmul_epilogue", secondsOfProduct},
+    {"grouped_matmul", secondsOfGrouped},
+    {"grouped_matmul_grad", secondsOfGrouped},
+    {"attention", secondsOfForward},
+    {"attention_part", secondsOfForward},
+    {"attention_grad", secondsOfBackward},
+    {"attention_part_grad", secondsOfBackward},
     {"embedding", secondsOfLookup},
+    {"convolution", secondsOfConvolution},
+    {"convolution_input_grad", secondsOfConvolution},
+    {"convolution_kernel_grad", secondsOfConvolution},
 };
 
 class ProgramPrices {

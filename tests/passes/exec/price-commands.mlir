@@ -17,6 +17,8 @@
 // CHECK: exec.library "attention_grad" {{.*}}seconds = 2.34{{[0-9]+E-4}}
 // Of a table only the rows that are looked up.
 // CHECK: exec.library "embedding" {{.*}}seconds = 6.000000e-06 : f64
+// 2 * 64 * 56^2 * 256^2 * 3^2 FLOP of halves at 0.693 of 989 TFLOP/s.
+// CHECK: exec.library "convolution" {{.*}}seconds = 3.4{{[0-9]+E-4}}
 // What lies with the host comes and goes over a link of 63 GB/s, of which 0.82 * 0.72 is reached: 400 MB.
 // CHECK: exec.library "sgd" {{.*}}seconds = 0.010{{[0-9]+}}
 // A copy goes one way.
@@ -69,6 +71,9 @@ exec.program @step mesh @mesh {
     %n = exec.view @x[0] : memref<16xi64>
     %y = exec.view @x[0] : memref<16x4096xbf16>
     exec.library "embedding" ins(%t, %n : memref<128000x4096xbf16>, memref<16xi64>) outs(%y : memref<16x4096xbf16>) [unit]
+    %image = exec.view @x[0] : memref<64x1x256x1x56x56xbf16>
+    %window = exec.view @x[0] : memref<1x256x256x1x3x3xbf16>
+    exec.library "convolution" ins(%image, %window : memref<64x1x256x1x56x56xbf16>, memref<1x256x256x1x3x3xbf16>) outs(%image : memref<64x1x256x1x56x56xbf16>) [1, 1, 1, 1, 1, 1, 0, 1, 1] {flops = 236760072192.0 : f64}
     %g = exec.view @x[0] : memref<100000000xf32>
     %p = exec.view @m[0] : memref<100000000xf32>
     exec.library "sgd" ins(%g, %x, %x, %x : memref<100000000xf32>, memref<1xf32>, memref<1xf32>, memref<1xf32>) outs(%p : memref<100000000xf32>) [0, unit, 0.0, 0.0, 0] {updates}

@@ -73,6 +73,20 @@ TEST(Kernels, NarrowProductsNeedDevicesThatHaveThem) {
   EXPECT_LT(h100.seconds(gemm) / wideHopper, 0.7);
 }
 
+/// Small products that one kernel computes fill a device together, and start once.
+TEST(Kernels, ProductsOfOneKernelShareWaves) {
+  Constants constants;
+  Kernels h100(*findDevice("h100"), constants);
+  Gemm small{1024, 1024, 1024, 16}, alone = small;
+  alone.count = 1;
+  EXPECT_DOUBLE_EQ(h100.seconds(small), 16 * h100.seconds(alone));
+  small.together = true;
+  EXPECT_LT(h100.seconds(small), 8 * h100.seconds(alone));
+  // As many tiles of one product as of all of them.
+  Gemm tall{16 * 1024, 1024, 1024};
+  EXPECT_NEAR(h100.seconds(small) / h100.seconds(tall), 1, 0.1);
+}
+
 TEST(Constants, Rows) {
   Constants constants = startConstants();
   for (const ConstantRow &row : constantRows()) {

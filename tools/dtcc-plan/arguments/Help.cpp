@@ -67,6 +67,9 @@ OptionRow bind() {
   return option("bind", "batch=8,seq=128", "values of MODEL's symbolic dimensions", "", "batch=8,seq=128");
 }
 OptionRow batch() { return option("batch", "N", "samples of a step (with --transformer)", "", "512"); }
+OptionRow recompute(StringRef help) { return word("recompute", "none|selective|full", help, "", "selective"); }
+OptionRow schedule() { return option("schedule", "NAME", "schedule of a pipeline", "", "interleaved:4"); }
+OptionRow microBatch() { return option("micro-batch", "N", "samples of a micro-batch (with --transformer)", "", "1"); }
 OptionRow offload() {
   return word("offload", "none|optimizer|activations|all", "to host memory, which a cluster file gives", "",
               "optimizer");
@@ -79,20 +82,30 @@ OptionRow gradients() {
 static const std::vector<CommandHelp> &commandHelps() {
   static const std::vector<CommandHelp> helps{
       {"search",
-       R"(dtcc-plan search MODEL --cluster=cpu:N|8xh100 [options of dtcc]
-dtcc-plan search --transformer=llama3-405b --cluster=2048x8xh100 --batch=2048
-Searches for plans and prints them, the best first, with the parts of their times, the
-memory of a device, a lower bound on the time of any plan, and why the runners-up lost.
+       R"(dtcc-plan search MODEL|--transformer=NAME --cluster=cpu:N|8xh100 [options of dtcc]
+The best plans, with parts of their times, memory, a bound, and why the runners-up lost.
 )",
-       {bySizes(), cluster(), bind(), batch(), mesh("a part of the plan; the rest is searched"),
-        zero("ZeRO stage, 0 to 3"), option("microbatches", "N", "micro-batches of a step", "", "8"), offload(),
-        gradients(), top("10"),
-        option("precision", "NAME", "type in which layers compute", "bf16; of a model file as dtcc", "fp8"),
+       {bySizes(),
+        cluster(),
+        bind(),
+        batch(),
+        mesh("a part of the plan; the rest is searched"),
+        zero("ZeRO stage, 0 to 3"),
+        option("microbatches", "N", "micro-batches of a step", "", "8"),
+        microBatch(),
+        schedule(),
+        recompute("what is computed again"),
+        offload(),
+        gradients(),
+        top("10"),
+        option("precision", "NAME", "type in which layers compute", "bf16; of a file as dtcc", "fp8"),
         option("software", "NAME", "framework whose defaults apply (with --transformer)", "NeMo", "NeMo"),
         word("write", "megatron|nemo|torchtitan|deepspeed", "print the best plan as options of a framework", "",
              "megatron"),
-        option("o", "FILE.json", "write the best plan, for dtcc --plan=FILE.json", "", "plan.json"), page(),
-        trace("write the forecast of a step, for Perfetto"), json()}},
+        option("o", "FILE.json", "write the best plan, for dtcc --plan=FILE.json", "", "plan.json"),
+        page(),
+        trace("write the forecast of a step, for Perfetto"),
+        json()}},
       {"show",
        R"(dtcc-plan show PLAN.json|PROGRAM
 Mesh, placement and schedule of a plan; of a compiled program also memory, states,
@@ -129,8 +142,7 @@ stage and each kind of recomputation, whether it fits, and the fewest devices th
        {bySizes(), cluster(), bind(), batch(), mesh("the axes; the other devices are data-parallel"),
         zero("this stage alone"),
         option("microbatches", "N", "micro-batches of a step", "one sample a device at a time", "8"),
-        word("recompute", "none|selective|full", "this kind alone (with a model file)", "", "full"), offload(),
-        gradients(), json()}},
+        recompute("this kind alone (with a model file)"), offload(), gradients(), json()}},
       {"cost",
        R"(dtcc-plan cost [PLAN.json|PROGRAM] --transformer=llama3-8b --cluster=8xh100 --tokens=15e12
 dtcc-plan cost [PLAN.json] MODEL --cluster=8xh100 --bind=batch=64,seq=4096 --tokens=15e12
@@ -139,9 +151,7 @@ Time of a step and its parts, memory of a device, days and dollars. A program wi
 model is priced by its commands, on the machine that it was compiled for.
 )",
        {bySizes(), cluster(), bind(), mesh("the plan, if no file gives it; for MODEL the rest is searched"),
-        zero("ZeRO stage, 0 to 3"), word("recompute", "none|selective|full", "what is computed again", "", "selective"),
-        gradients(), option("schedule", "NAME", "schedule of a pipeline", "", "interleaved:4"), batch(),
-        option("micro-batch", "N", "samples of a micro-batch (with --transformer)", "", "1"),
+        zero("ZeRO stage, 0 to 3"), recompute("what is computed again"), gradients(), schedule(), batch(), microBatch(),
         word("precision", "f32|bf16|fp16|fp8|fp4", "type in which layers compute", "bf16; of a model file as dtcc",
              "fp8"),
         tokens(), price(), option("step-seconds", "X", "the measured time of a step (with a program)", "", "0.8"),

@@ -32,6 +32,13 @@ static llvm::Expected<cost::Transformer> readTransformer(StringRef text) {
   return llvm::createStringError(error);
 }
 
+llvm::Expected<cost::NamedSchedule> dtcc::readScheduleName(llvm::StringRef name) {
+  std::optional<cost::NamedSchedule> named = cost::parseSchedule(name);
+  if (!named || (cost::has(named->kind, cost::ScheduleRow::SeveralStages) && named->virtualStages < 2))
+    return llvm::createStringError("--schedule must be one of " + cost::scheduleNames() + ", got: " + name);
+  return *named;
+}
+
 llvm::Error dtcc::readTransformerOnCluster(const Arguments &arguments, TransformerOnCluster &result, bool mayMix) {
   for (StringRef needed : {"transformer", "cluster"})
     if (!arguments.has(needed))

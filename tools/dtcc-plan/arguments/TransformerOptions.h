@@ -43,6 +43,12 @@ llvm::Error choose(const Arguments &arguments, llvm::StringRef option, const Wor
   return llvm::createStringError("--" + option + " must be one of " + names + ", got: " + arguments.value(option));
 }
 
+inline constexpr Word<plan::Recompute> kRecomputations[] = {
+    {"none", plan::Recompute::None}, {"selective", plan::Recompute::Selective}, {"full", plan::Recompute::Full}};
+
+/// Reads the name of a schedule that programs run; an error names --schedule.
+llvm::Expected<cost::NamedSchedule> readScheduleName(llvm::StringRef name);
+
 struct TransformerOnCluster {
   cost::Cluster cluster;
   cost::Transformer model;

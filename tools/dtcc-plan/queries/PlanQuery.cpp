@@ -41,7 +41,10 @@ static constexpr std::pair<StringRef, StringRef> kSizeValues[] = {
 
 std::vector<StringRef> dtcc::queryValues(llvm::ArrayRef<StringRef> more) {
   std::vector<StringRef> values = searchTransformerValues();
-  llvm::erase_if(values, [](StringRef value) { return value == "html" || value == "trace" || value == "write"; });
+  llvm::erase_if(values, [](StringRef value) {
+    return value == "html" || value == "trace" || value == "write" || value == "micro-batch" ||
+           llvm::is_contained(kFileValues, value);
+  });
   values.insert(values.end(), std::begin(kFileValues), std::end(kFileValues));
   values.insert(values.end(), more.begin(), more.end());
   return values;

@@ -21,9 +21,9 @@
 using namespace dtcc;
 using llvm::StringRef;
 
-static constexpr StringRef kValues[] = {"transformer",  "cluster",   "batch",    "mesh",     "zero",
-                                        "microbatches", "precision", "software", "top",      "html",
-                                        "trace",        "offload",   "write",    "gradients"};
+static constexpr StringRef kValues[] = {"transformer", "cluster",   "batch",     "mesh",      "zero",    "microbatches",
+                                        "micro-batch", "precision", "software",  "top",       "html",    "trace",
+                                        "offload",     "write",     "gradients", "recompute", "schedule"};
 static constexpr StringRef kFlags[] = {"json"};
 llvm::ArrayRef<StringRef> dtcc::searchTransformerValues() { return kValues; }
 llvm::ArrayRef<StringRef> dtcc::searchTransformerFlags() { return kFlags; }
@@ -84,6 +84,43 @@ llvm::Error dtcc::readGradientType(const Arguments &arguments, plan::GradientTyp
   return llvm::Error::success();
 }
 
+/// Reads --schedule, which shapes of one stage do not have.
+static llvm::Error readSchedule(const Arguments &arguments, plan::ShapeSpace &space) {
+  if (!arguments.has("schedule"))
+    return llvm::Error::success();
+  llvm::Expected<cost::NamedSchedule> named = readScheduleName(arguments.value("schedule"));
+  if (!named)
+    return named.takeError();
+  if (space.pp == std::vector<int64_t>{1})
+    return llvm::createStringError("--schedule orders the stages of a pipeline, and the plan has one: leave it out or "
+                                   "give pp, got: --schedule=" +
+                                   arguments.value("schedule"));
+  if (space.pp.size() > 1)
+    llvm::erase(space.pp, 1);
+  space.schedules = {named->kind};
+  if (cost::has(named->kind, cost::ScheduleRow::SeveralStages))
+    space.virtualStages = named->virtualStages;
+  return llvm::Error::success();
+}
+
+/// Reads --microbatches or --micro-batch, of which the mesh makes the other.
+static llvm::Error readMicrobatches(const Arguments &arguments, plan::ShapeSpace &space) {
+  if (arguments.has("microbatches") && arguments.has("micro-batch"))
+    return llvm::createStringError("--microbatches and --micro-batch cut one batch: give one of them, got: "
+                                   "--microbatches=" +
+                                   arguments.value("microbatches") +
+                                   " and --micro-batch=" + arguments.value("micro-batch"));
+  for (auto [name, place] :
+       {std::pair("microbatches", &space.microbatches), {"micro-batch", &space.microbatchSamples}}) {
+    llvm::Expected<int64_t> count = arguments.count(name, 0);
+    if (!count)
+      return count.takeError();
+    if (*count)
+      *place = *count;
+  }
+  return llvm::Error::success();
+}
+
 static llvm::Error readSpace(const Arguments &arguments, plan::TransformerProblem &problem, plan::ShapeSpace &space,
                              std::optional<plan::Offload> &offload) {
   space = plan::shapeSpaceOf(problem);
@@ -99,12 +136,12 @@ static llvm::Error readSpace(const Arguments &arguments, plan::TransformerProble
       return llvm::createStringError("--zero must be 0, 1, 2 or 3, got: " + arguments.value("zero"));
     space.zero = {zero};
   }
-  llvm::Expected<int64_t> microbatches = arguments.count("microbatches", 0);
-  if (!microbatches)
-    return microbatches.takeError();
-  if (*microbatches)
-    space.microbatches = *microbatches;
-  return llvm::Error::success();
+  if (arguments.has("recompute"))
+    if (llvm::Error error = choose(arguments, "recompute", kRecomputations, problem.recompute.emplace()))
+      return error;
+  if (llvm::Error error = readSchedule(arguments, space))
+    return error;
+  return readMicrobatches(arguments, space);
 }
 
 /// Describes the fewest devices of a kind that hold the model under the given options, and their plan; nothing if no
@@ -162,7 +199,8 @@ llvm::Expected<TransformerSearch> TransformerSearch::read(const Arguments &argum
     return std::move(error);
   StringRef name = arguments.value("transformer");
   search.model = name.contains('=') && !isHubConfig(name) ? "" : name.split(',').first.str();
-  for (StringRef option : {"mesh", "zero", "microbatches", "precision", "software", "offload", "gradients"})
+  for (StringRef option : {"mesh", "zero", "microbatches", "micro-batch", "recompute", "schedule", "precision",
+                           "software", "offload", "gradients"})
     if (arguments.has(option))
       search.options.push_back(("--" + option + "=" + arguments.value(option)).str());
   return search;

@@ -26,7 +26,7 @@ struct TransformerSearch {
   /// The offload that --offload fixes; if absent, it is searched.
   std::optional<plan::Offload> offload;
 
-  /// Reads --transformer, --cluster, --batch, --mesh, --zero, --microbatches, --precision and --software.
+  /// Reads the model, the cluster, --batch, and the options that hold a part of the plan.
   static llvm::Expected<TransformerSearch> read(const Arguments &arguments, bool mayMix = false);
   /// The `top` best plans. An error says what does not divide, or what the nearest plan lacks where none fits.
   /// `record`: with the timeline of the best.
