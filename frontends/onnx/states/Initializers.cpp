@@ -36,10 +36,10 @@ std::string dtcc::onnx::firstOf(ArrayRef<std::string> names) {
 }
 
 void Initializers::printNotes() {
-  if (size_t count = unmergedVectors.size())
+  if (size_t count = unmergedNames.size())
     emitRemark(source.model.loc()) << "the exporter merged parameters with equal numbers into " << count
-                                   << (count == 1 ? " initializer, " : " initializers, ") << firstOf(unmergedVectors)
-                                   << ": each use becomes a parameter again, named after its node";
+                                   << (count == 1 ? " initializer, " : " initializers, ") << firstOf(unmergedNames)
+                                   << ": each is a parameter again, under its name in the module or after its node";
   if (size_t count = restoredBiases.size())
     emitRemark(source.model.loc()) << "the exporter dropped " << count << (count == 1 ? " bias" : " biases")
                                    << " of zeros, which " << (count == 1 ? "is" : "are")
@@ -133,6 +133,11 @@ Tensor Initializers::findTied(const StoredTensor &stored) {
     bool transposed = !same && turned(state) && sameCells(stored, state.stored, true);
     if (!same && !transposed)
       continue;
+    // Copies of a layer start with equal numbers, and are parameters of their own.
+    const auto &[mine, isLookedUp] = inModule[stored.name];
+    const auto &[other, otherIsLookedUp] = inModule[state.name];
+    if (!mine.empty() && !other.empty() && mine != other && !isLookedUp && !otherIsLookedUp)
+      continue;
     note("initializer '" + stored.name + "' holds the " + (transposed ? "transposed " : "") + "numbers of '" +
          state.name + "': the two train as one parameter (tied)");
     return view(state, transposed);
@@ -222,6 +227,30 @@ static bool isVectorSlot(const NodeProto &node, int i) {
   return (op == "Gemm" && i == 2) || op == "Add" || op == "Mul";
 }
 
+bool Initializers::tellApart(const TensorProto &tensor, ArrayRef<std::pair<const NodeProto *, int>> places) {
+  llvm::MapVector<StringRef, const NodeProto *> names; // each with its first use
+  auto &[first, isLookedUp] = inModule[tensor.name()];
+  for (auto [node, i] : places) {
+    isLookedUp |= node->op_type() == "Gather";
+    StringRef name = source.signature.parameterOf(*node, unsigned(i), size_t(tensor.dims_size()));
+    if (name.empty())
+      return false;
+    names.try_emplace(name, node);
+  }
+  if (!names.empty())
+    first = names.contains(tensor.name()) ? tensor.name() : names.front().first.str();
+  // A table of rows and a product that read one initializer are tied: their numbers are not equal by chance.
+  if (names.size() < 2 || isLookedUp)
+    return true;
+  bool isMoved = !names.contains(tensor.name());
+  for (auto [name, node] : names)
+    toldApart[tensor.name()][name] = name == first ? tensor.name()
+                                     : isMoved     ? tensor.name() + "@" + node->output(0)
+                                                   : name.str();
+  unmergedNames.push_back(tensor.name());
+  return true;
+}
+
 LogicalResult Initializers::findMerged() {
   if (source.manifest.exists() || source.form)
     return success();
@@ -233,6 +262,8 @@ LogicalResult Initializers::findMerged() {
     const auto &places = uses[tensor.name()];
     bool floats = tensor.data_type() == TensorProto::FLOAT || tensor.data_type() == TensorProto::FLOAT16 ||
                   tensor.data_type() == TensorProto::BFLOAT16;
+    if (floats && tensor.dims_size() > 0 && tellApart(tensor, places))
+      continue;
     if (!floats || tensor.dims_size() != 1 || places.size() < 2 || tensor.dims(0) < 2 ||
         !llvm::all_of(places, [](auto place) { return isVectorSlot(*place.first, place.second); }))
       continue;
@@ -243,20 +274,31 @@ LogicalResult Initializers::findMerged() {
     if (!stored->hasData || !isUniform(*stored))
       continue;
     merged[tensor.name()] = {places[0].first->output(0), places[0].second};
-    unmergedVectors.push_back(tensor.name());
+    unmergedNames.push_back(tensor.name());
   }
   return success();
 }
 
 std::optional<Tensor> Initializers::unmerged(const NodeProto &node, unsigned i) {
   StringRef name = node.input(i);
-  auto entry = merged.find(name);
-  if (entry == merged.end() || entry->second == std::pair(node.output(0), i))
-    return std::nullopt;
-  std::string own = (name + "@" + node.output(0)).str();
-  // One node may hold the same zeros as bias and as running mean.
-  if (node.op_type() == "BatchNormalization" && i >= 3)
-    own += i == 3 ? ".running_mean" : ".running_var";
+  std::string own;
+  if (auto apart = toldApart.find(name); apart != toldApart.end()) {
+    size_t rank = 0;
+    for (const TensorProto &tensor : source.model.proto().graph().initializer())
+      if (tensor.name() == name)
+        rank = size_t(tensor.dims_size());
+    own = apart->second.lookup(source.signature.parameterOf(node, i, rank));
+    if (own == name)
+      return std::nullopt;
+  } else {
+    auto entry = merged.find(name);
+    if (entry == merged.end() || entry->second == std::pair(node.output(0), i))
+      return std::nullopt;
+    own = (name + "@" + node.output(0)).str();
+    // One node may hold the same zeros as bias and as running mean.
+    if (node.op_type() == "BatchNormalization" && i >= 3)
+      own += i == 3 ? ".running_mean" : ".running_var";
+  }
   if (State *state = states.find(own))
     return state->read;
   for (const TensorProto &tensor : source.model.proto().graph().initializer())
@@ -270,20 +312,15 @@ std::optional<Tensor> Initializers::unmerged(const NodeProto &node, unsigned i) 
   return std::nullopt;
 }
 
-/// PyTorch's exporter notes at a node which rewriting rules made it.
-static bool madeByRule(const NodeProto &node, StringRef rule) {
-  return llvm::any_of(node.metadata_props(), [&](const auto &entry) {
-    return StringRef(entry.key()).ends_with("rule_name") && StringRef(entry.value()).contains(rule);
-  });
-}
-
 Tensor Initializers::droppedBias(const NodeProto &node, int64_t size, bool guess) {
   StringRef weight = node.input(1);
-  bool told = madeByRule(node, "RemoveOptionalBias");
+  bool told = madeByRule(node, kRemoveBiasRule);
   State *product = states.find(weight);
-  if (source.manifest.exists() || !product || (!told && (!guess || merged.empty() || !weight.ends_with(".weight"))))
+  if (source.manifest.exists() || !product ||
+      (!told && (!guess || (merged.empty() && toldApart.empty()) || !weight.ends_with(".weight"))))
     return nullptr;
-  StringRef owner = weight;
+  // Layers whose weights the exporter merged have biases of their own.
+  StringRef inTrace = source.signature.parameterOf(node, 1, 2), owner = inTrace.empty() ? weight : inTrace;
   owner.consume_back(".weight");
   std::string name = (owner + ".bias").str();
   if (State *state = states.find(name))

@@ -28,7 +28,7 @@ public:
   Initializers(SourceFile &source, Emitter &emitter, States &states)
       : source(source), emitter(emitter), states(states) {}
 
-  /// Finds vectors that the exporter merged.
+  /// Finds parameters that the exporter merged because their numbers are equal.
   mlir::LogicalResult findMerged();
   /// The value of an initializer: a state's read, or a constant.
   Tensor read(const ::onnx::TensorProto &tensor, llvm::StringRef name);
@@ -57,17 +57,24 @@ private:
   Tensor findTied(const StoredTensor &stored);
   /// Notes a change that the user did not ask for.
   void note(const llvm::Twine &text);
+  /// Whether the trace says of an initializer which parameter of the module each use is. Then states for all of them
+  /// are named, if they are several.
+  bool tellApart(const ::onnx::TensorProto &tensor, llvm::ArrayRef<std::pair<const ::onnx::NodeProto *, int>> places);
 
   SourceFile &source;
   Emitter &emitter;
   States &states;
   /// Initializers that the exporter merged, and the use that kept the name: node output and operand.
   llvm::StringMap<std::pair<std::string, unsigned>> merged;
+  /// By initializer, the states that hold the parameters which the trace tells apart, by the parameters' names.
+  llvm::StringMap<llvm::StringMap<std::string>> toldApart;
+  /// By initializer, the parameter that it is, where the trace says so, and whether rows of it are looked up.
+  llvm::StringMap<std::pair<std::string, bool>> inModule;
   /// Values of initializers inside loops and functions. All steps of a loop read one parameter.
   llvm::DenseMap<const ::onnx::TensorProto *, Tensor> innerStates;
   int64_t filled = 0;
   /// Names of parameters that were restored, and of initializers that were taken apart.
-  llvm::SmallVector<std::string> restoredBiases, unmergedVectors;
+  llvm::SmallVector<std::string> restoredBiases, unmergedNames;
 };
 
 } // namespace dtcc::onnx
