@@ -61,6 +61,24 @@ std::string describeBadStep(const StepFacts &facts, const SpikeGuard &guard) {
   return message("the gradients of step ", facts.step, " are not finite: their norm is ", facts.gradNorm);
 }
 
+std::string describeEnd(OnNonfinite choice, const LastGood &last, bool progress, bool early) {
+  std::string text = choice == OnNonfinite::Skip ? message("; ", mostSkippedInARow, " steps before it were skipped")
+                     : choice == OnNonfinite::Rollback && !last.path.empty()
+                         ? message("; the run went back ", mostRollbacks, " times")
+                         : "";
+  if (!last.path.empty())
+    text += message("; the last good state, of step ", last.step, ", is in ", last.path);
+  else
+    text += progress ? "; without --checkpoint its state is lost" : "; nothing was trained before it";
+  return text + (choice == OnNonfinite::Stop && !early ? " (--on-nonfinite=skip leaves such steps out)" : "");
+}
+
+std::string describeSpoiledEnd(const LastGood &last) {
+  return "; parameters have changed by them (dtcc --update=early)" +
+         (last.path.empty() ? "; without a checkpoint the state is lost"
+                            : message("; the last good state, of step ", last.step, ", is in ", last.path));
+}
+
 ForwardBuffers::ForwardBuffers(const Rank &rank, Device &device) : rank(rank), device(device) {
   const Image &image = rank.image;
   for (const dtcc_state &state : rank.states()) {

@@ -60,6 +60,17 @@ Verdict judge(const StepFacts &facts);
 /// "the loss of step 3 is not finite (nan)", or why its gradients are none to use.
 std::string describeBadStep(const StepFacts &facts, const SpikeGuard &guard);
 
+/// The newest state that a run can go on from.
+struct LastGood {
+  int64_t step = 0;
+  std::string path; /* of its checkpoint; empty: there is none */
+};
+/// The end of a message about a run that ends at a bad step: what was tried, and what is kept. `progress`: the run has
+/// made steps. `early`: see updatesEarly.
+std::string describeEnd(OnNonfinite choice, const LastGood &last, bool progress, bool early);
+/// The end of a message about a run whose parameters have changed by gradients that are not finite.
+std::string describeSpoiledEnd(const LastGood &last);
+
 /// Steps in a row that are skipped, and returns to one checkpoint, before a run that goes on counts as one that cannot.
 constexpr int64_t mostSkippedInARow = 100, mostRollbacks = 10;
 

@@ -262,37 +262,19 @@ private:
     }
     step -= verdict == Verdict::Updated ? 0 : 1;
     if (verdict == Verdict::Spoiled) {
-      ending = metrics ? what + endOfSpoiled() : "";
+      ending = metrics ? what + describeSpoiledEnd(lastGood()) : "";
       return false;
     }
     bool progress = step > shared.begin.step;
     if (progress)
       save(step);
     if (metrics)
-      ending = what + endOf(choice, step, progress);
+      ending = what + describeEnd(choice, lastGood(), progress, early);
     return false;
   }
 
-  /// The end of a message about a run whose parameters have changed by gradients that are not finite.
-  std::string endOfSpoiled() const {
-    return "; parameters have changed by them (dtcc --update=early)" +
-           (newest ? message("; the last good state, of step ", *newest, ", is in ",
-                             checkpointPath(shared.options.checkpoint, *newest))
-                   : "; without a checkpoint the state is lost");
-  }
-
-  /// The end of a message about a run that ends at a step that is not finite: what was tried, and what is kept.
-  std::string endOf(OnNonfinite choice, int64_t step, bool progress) const {
-    std::string folder = shared.options.checkpoint;
-    std::string text = choice == OnNonfinite::Skip ? message("; ", mostSkippedInARow, " steps before it were skipped")
-                       : choice == OnNonfinite::Rollback && newest
-                           ? message("; the run went back ", mostRollbacks, " times")
-                           : "";
-    if (newest)
-      text += message("; the last good state, of step ", step, ", is in ", checkpointPath(folder, *newest));
-    else
-      text += progress ? "; without --checkpoint its state is lost" : "; nothing was trained before it";
-    return text + (choice == OnNonfinite::Stop && !early ? " (--on-nonfinite=skip leaves such steps out)" : "");
+  LastGood lastGood() const {
+    return newest ? LastGood{*newest, checkpointPath(shared.options.checkpoint, *newest)} : LastGood();
   }
 
   /// Loads the newest checkpoint, and goes on with the data behind `step`.

@@ -51,9 +51,8 @@ DTCC_KERNEL(average, Average, averageThreads) {
   // The first average is the parameters themselves.
   const bool isFirst = *p.step <= 1;
   const float part = static_cast<float>(1 - p.decay);
-  chunkBy<false>(p, [=](float &weight, float &average) {
-    average = isFirst ? weight : average + part * (weight - average);
-  });
+  chunkBy<false>(
+      p, [=](float &weight, float &average) { average = isFirst ? weight : average + part * (weight - average); });
 }
 
 DTCC_KERNEL(exchange_average, Average, averageThreads) {

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/kernels/GradSquares.h"
 #include "runtime/cuda/kernels/Cells.h"
+#include "runtime/cuda/kernels/GradSquares.h"
 #include "runtime/cuda/kernels/Reduce.h"
 
 using namespace dtcc::rt::cuda;
