@@ -108,6 +108,7 @@ static RunForecast priceSizes(const Forecast &given) {
                                    plan.pp, plan.zero, plan.microbatches, given.run.examples)
                          .str();
   forecast.note = "clusters of one kind differ by some 10 %";
+  forecast.software = given.softwareName;
   forecast.parameters = given.model.parameters();
   forecast.ranks = plan.ranks();
   forecast.microbatches = plan.microbatches;
@@ -147,13 +148,10 @@ static llvm::Expected<RunForecast> priceGraph(const PlanQuery &query, StringRef 
   }
   RunForecast forecast;
   forecast.heading = headingOf(*report) + ": " + priced.shape.str();
+  forecast.readStep(*report);
   forecast.note = report->note;
-  forecast.parameters = report->parameters;
-  forecast.ranks = report->devices;
   forecast.microbatches = priced.shape.microbatches;
   forecast.step = priced.parts;
-  forecast.itemsPerStep = double(report->batch) * std::max(report->sequence, 1.0);
-  forecast.items = report->sequence > 0 ? "tokens" : "samples";
   forecast.memoryBytes = priced.memory.total();
   forecast.hostBytes = priced.memory.host;
   forecast.capacity = report->memoryBytes;

@@ -48,9 +48,11 @@ static int runShow(llvm::ArrayRef<const char *> arguments) {
 
 static int runSearchTransformer(llvm::ArrayRef<const char *> arguments) {
   llvm::Expected<Arguments> parsed =
-      Arguments::parse("search", arguments, searchTransformerValues(), searchTransformerFlags());
+      Arguments::parse("search", arguments, sizesOrFileValues(), searchTransformerFlags());
   if (!parsed)
     return usage(llvm::toString(parsed.takeError()));
+  if (llvm::Error wrong = refuseFileValues(*parsed, searchTransformerValues()))
+    return report(std::move(wrong));
   return report(searchTransformer(*parsed, llvm::outs()));
 }
 
@@ -60,7 +62,7 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
   // As if the plan alone was asked for: then no output is named unless the user names one.
   std::vector<const char *> rest = {"dtcc", "--emit=plan"};
   SearchOutput output;
-  std::string top = "10", framework;
+  std::string top = "10", framework, tokens, price;
   for (size_t i = 0; i < arguments.size(); ++i) {
     StringRef argument = arguments[i], value = argument;
     if (argument == "--json") {
@@ -68,11 +70,13 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
       continue;
     }
     // --html=FILE or --html FILE, ..: options that dtcc does not have.
-    std::string *given = value.consume_front("--html")    ? &output.html
-                         : value.consume_front("--trace") ? &output.trace
-                         : value.consume_front("--top")   ? &top
-                         : value.consume_front("--write") ? &framework
-                                                          : nullptr;
+    std::string *given = value.consume_front("--html")     ? &output.html
+                         : value.consume_front("--trace")  ? &output.trace
+                         : value.consume_front("--top")    ? &top
+                         : value.consume_front("--write")  ? &framework
+                         : value.consume_front("--tokens") ? &tokens
+                         : value.consume_front("--price")  ? &price
+                                                           : nullptr;
     if (given && (value.empty() || value.consume_front("="))) {
       if (value.empty() && ++i == arguments.size())
         return usage(argument + " must have a value");
@@ -86,6 +90,9 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
   }
   if (StringRef(top).getAsInteger(10, output.top) || output.top < 1)
     return usage("--top must be a whole number of at least 1, got: " + top);
+  for (auto [name, text] : {std::pair("tokens", &tokens), {"price", &price}})
+    if (!text->empty())
+      output.run = output.run.with(name, *text);
   if (!framework.empty()) {
     llvm::Expected<const Framework *> found = findFramework(framework);
     if (!found)

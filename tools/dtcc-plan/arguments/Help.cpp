@@ -97,6 +97,8 @@ The best plans, with parts of their times, memory, a bound, and why the runners-
         recompute("what is computed again"),
         offload(),
         gradients(),
+        tokens(),
+        price(),
         top("10"),
         option("precision", "NAME", "type in which layers compute", "bf16; of a file as dtcc", "fp8"),
         option("software", "NAME", "framework whose defaults apply (with --transformer)", "NeMo", "NeMo"),

@@ -61,6 +61,8 @@ llvm::Error dtcc::readTransformerOnCluster(const Arguments &arguments, Transform
   if (llvm::Error wrong = choose(arguments, "software", kSoftware, framework))
     return wrong;
   result.software = cost::softwareOf(framework);
+  result.softwareName =
+      llvm::find_if(kSoftware, [&](const Word<cost::Framework> &word) { return word.value == framework; })->name.str();
   if (llvm::Error wrong = choose(arguments, "precision", kPrecisions, result.run.width))
     return wrong;
   result.run.attention = result.software.attention;

@@ -42,11 +42,18 @@ static constexpr std::pair<StringRef, StringRef> kSizeValues[] = {
 std::vector<StringRef> dtcc::queryValues(llvm::ArrayRef<StringRef> more) {
   std::vector<StringRef> values = searchTransformerValues();
   llvm::erase_if(values, [](StringRef value) {
-    return value == "html" || value == "trace" || value == "write" || value == "micro-batch" ||
-           llvm::is_contained(kFileValues, value);
+    return value == "html" || value == "trace" || value == "write" || value == "micro-batch" || value == "tokens" ||
+           value == "price" || llvm::is_contained(kFileValues, value);
   });
   values.insert(values.end(), std::begin(kFileValues), std::end(kFileValues));
   values.insert(values.end(), more.begin(), more.end());
+  return values;
+}
+
+std::vector<StringRef> dtcc::sizesOrFileValues() {
+  std::vector<StringRef> values = searchTransformerValues();
+  llvm::copy_if(kFileValues, std::back_inserter(values),
+                [](StringRef value) { return !llvm::is_contained(searchTransformerValues(), value); });
   return values;
 }
 
