@@ -120,9 +120,9 @@ static RunForecast priceSizes(const Forecast &given) {
   forecast.utilisation =
       flops * forecast.itemsPerSecond() / double(plan.ranks()) / given.device().peak(cost::Width::B16);
   forecast.memoryBytes = cost::forecastMemory(given.model, plan, given.run, given.software).total();
-  forecast.capacity = given.device().memoryBytes;
+  forecast.capacity = given.device().memoryBytes - given.device().headroomBytes;
   forecast.device = given.device().name;
-  forecast.fits = cost::fitsIn(forecast.memoryBytes, forecast.capacity);
+  forecast.fits = cost::fitsIn(forecast.memoryBytes, given.device());
   return forecast;
 }
 
@@ -179,7 +179,11 @@ static llvm::Expected<RunForecast> readForecast(const Arguments &arguments, doub
     llvm::Expected<double> measured = arguments.number("step-seconds", 0);
     if (!measured)
       return measured.takeError();
-    if (file->program && model.empty() && !arguments.has("transformer"))
+    bool isAlone = file->program && model.empty() && !arguments.has("transformer");
+    if (isAlone && arguments.has("headroom"))
+      return llvm::createStringError("--headroom is left free by plans of a model: a program is made, got: " +
+                                     planFile);
+    if (isAlone)
       return forecastProgram(*file, *measured);
     if (!file->plan)
       return llvm::createStringError(planFile +

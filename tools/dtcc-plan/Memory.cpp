@@ -82,7 +82,7 @@ static llvm::Expected<Table> tabulate(const TransformerSearch &search) {
     table.rows.push_back(row);
     if (search.offload && search.offload->activations && row.recompute == plan::Recompute::None)
       moveToHost(table.rows.back(), search.problem.model.layers / double(table.shape.pp));
-    table.rows.back().fits = cost::fitsIn(table.rows.back().memory.total(), search.problem.device.memoryBytes);
+    table.rows.back().fits = cost::fitsIn(table.rows.back().memory.total(), search.problem.device);
   }
   table.fewest = plan::fewestDevices(search.problem, search.space);
   return table;

@@ -55,6 +55,8 @@ llvm::Error dtcc::readTransformerOnCluster(const Arguments &arguments, Transform
         "a model by its sizes is priced on devices of one kind (search takes several): name one of "
         "the kinds, got: --cluster=" +
         arguments.value("cluster"));
+  if (llvm::Error error = cost::leaveFree(arguments.value("headroom"), *cluster))
+    return error;
   result.model = *model;
   result.cluster = *cluster;
   cost::Framework framework;

@@ -31,8 +31,8 @@ static constexpr StringRef kFileValues[] = {
     "bind",         "loss",         "loss-output",  "optimizer", "batch-norm", "external-root", "sequence-parallel",
     "cp-attention", "moe-dispatch", "moe-capacity", "cp-order",  "schedule",   "recompute",     "pin"};
 /// And those of the plan that both searches know.
-static constexpr StringRef kPlanValues[] = {"cluster",   "mesh",    "zero",     "microbatches",
-                                            "precision", "offload", "gradients"};
+static constexpr StringRef kPlanValues[] = {"cluster",   "mesh",    "zero",      "microbatches",
+                                            "precision", "offload", "gradients", "headroom"};
 /// Options of sizes that a file has otherwise, and what to do instead.
 static constexpr std::pair<StringRef, StringRef> kSizeValues[] = {
     {"batch", "bind the batch of a model file: --bind=batch=N"},

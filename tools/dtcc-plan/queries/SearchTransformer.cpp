@@ -21,7 +21,7 @@ using llvm::StringRef;
 static constexpr StringRef kValues[] = {"transformer",  "cluster",     "batch",     "mesh",     "zero",
                                         "microbatches", "micro-batch", "precision", "software", "top",
                                         "html",         "trace",       "offload",   "write",    "gradients",
-                                        "recompute",    "schedule",    "tokens",    "price"};
+                                        "recompute",    "schedule",    "tokens",    "price",    "headroom"};
 static constexpr StringRef kFlags[] = {"json"};
 llvm::ArrayRef<StringRef> dtcc::searchTransformerValues() { return kValues; }
 llvm::ArrayRef<StringRef> dtcc::searchTransformerFlags() { return kFlags; }
@@ -174,7 +174,7 @@ static llvm::Error noneFits(const TransformerSearch &search, size_t tried) {
   std::string message =
       llvm::formatv("no plan fits: {0} shapes were tried on {1} x {2}", tried, problem.devices, problem.device.name);
   if (std::optional<plan::PlanReport> nearest = plan::TransformerAdvisor(problem, search.space).best({}))
-    message += "; " + plan::whatIsLacking(*nearest, cost::usableBytes(problem.device.memoryBytes));
+    message += "; " + plan::whatIsLacking(*nearest, cost::usableBytes(problem.device));
   return llvm::createStringError(message + "; " +
                                  holders(problem, search.space).value_or("nor would tens of thousands"));
 }
@@ -198,7 +198,7 @@ llvm::Expected<TransformerSearch> TransformerSearch::read(const Arguments &argum
   StringRef name = arguments.value("transformer");
   search.model = name.contains('=') && !isHubConfig(name) ? "" : name.split(',').first.str();
   for (StringRef option : {"mesh", "zero", "microbatches", "micro-batch", "recompute", "schedule", "precision",
-                           "software", "offload", "gradients"})
+                           "software", "offload", "gradients", "headroom"})
     if (arguments.has(option))
       search.options.push_back(("--" + option + "=" + arguments.value(option)).str());
   return search;
