@@ -49,6 +49,8 @@ FailureOr<cost::Cluster> dtcc::clusterOf(const Options &options) {
   llvm::Expected<cost::Cluster> cluster = cost::readCluster(options.cluster);
   if (!cluster)
     return wrong(llvm::toString(cluster.takeError()));
+  if (llvm::Error error = cost::leaveFree(options.headroom, *cluster))
+    return wrong(llvm::toString(std::move(error)));
   return std::move(*cluster);
 }
 
@@ -79,8 +81,12 @@ FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options, bo
     }
   };
   std::optional<cost::Device> none;
-  if (isThisMachine(options))
+  if (isThisMachine(options)) {
+    cost::Machine machine = cost::Machine::cpu(1, machineCores(), machineMemory());
+    if (llvm::Error error = cost::leaveFree(options.headroom, machine.device))
+      return wrong(llvm::toString(std::move(error)));
     return decide("cpu"), none;
+  }
   FailureOr<cost::Cluster> cluster = clusterOf(options);
   if (failed(cluster))
     return failure();

@@ -127,6 +127,7 @@ const std::vector<Group> &table() {
         word("offload", "none|optimizer|activations|all", &O::offload,
              "to host memory of GPUs: optimizer, activations, all", "", "optimizer", "none|.."),
         word("gradients", "f32|bf16", &O::gradients, "type in which gradients are kept and reduced", "f32", "bf16"),
+        text("headroom", "5GiB", &O::headroom, "memory of a device that searched plans leave free", "none", "5GiB"),
         list("pin", "GLOB=LAYOUT", &O::pin, "fix the layout of a parameter or node", "", "wte=[{tp},{}]"),
         text("plan", "FILE.json", &O::plan, "a plan, or a part of one", "", "plan.json"),
         text("worlds", "2,4,..", &O::worlds, "a plan for each of these numbers of ranks, in one program", "",

@@ -107,6 +107,8 @@ LogicalResult Search::readCluster() {
     if (count > kMostRanks)
       return wrong("--mesh must have at most " + Twine(kMostRanks) + " ranks, got: " + Twine(count));
     machine = cost::Machine::cpu(count, machineCores(), machineMemory());
+    if (llvm::Error error = cost::leaveFree(options.headroom, machine.device))
+      return wrong(llvm::toString(std::move(error)));
   } else {
     FailureOr<cost::Cluster> cluster = clusterOf(options);
     if (failed(cluster))
@@ -369,7 +371,8 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
   report.devices = machine.ranks;
   report.domain = std::min(machine.ranks, machine.fabric.domain);
   // Plans count their communicators.
-  report.memoryBytes = machine.isCpu() ? machine.memoryBytes() : cost::usableBytes(machine.memoryBytes());
+  report.memoryBytes = machine.isCpu() ? std::max(0.0, machine.memoryBytes() - machine.device.headroomBytes)
+                                       : cost::usableBytes(machine.device);
   readBatch(step, report);
   for (const plan::ParallelismRequest::FixedPart &part : held.fixedParts())
     report.given.push_back(part.option);
@@ -488,7 +491,7 @@ std::optional<FewestDevices> dtcc::fewestDevices(ModuleOp module, const Options 
   double state = 0;
   for (uint32_t block : problem.blocks)
     state += problem.types[block].stateBytes;
-  double least = std::max(double(from), state / cost::usableBytes(machine.memoryBytes()));
+  double least = std::max(double(from), state / cost::usableBytes(machine.device));
   for (int64_t devices : plan::deviceCounts(least, machine.fabric.domain, kMostDevices, kNodesOneByOne)) {
     SearchLimits limits;
     limits.silent = true;

@@ -23,6 +23,10 @@ llvm::Expected<Cluster> parseClusterFile(llvm::StringRef text, llvm::StringRef f
 /// A name of parseCluster(), or else a file to read.
 llvm::Expected<Cluster> readCluster(llvm::StringRef nameOrPath);
 
+/// Reads --headroom ("5GiB"; empty: none) as memory that plans leave free on a device, or on each device of a cluster.
+llvm::Error leaveFree(llvm::StringRef headroom, Device &device);
+llvm::Error leaveFree(llvm::StringRef headroom, Cluster &cluster);
+
 /// A quantity with its unit: "80 GB", "3.35 TB/s", "400 Gb/s", "989 TFLOP/s", "5 us", "3.5 $/h".
 /// `unit` is what it must measure: "B", "B/s", "FLOP/s", "s" or "$/h"; the result is in it.
 llvm::Expected<double> parseQuantity(llvm::StringRef text, llvm::StringRef unit);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "planner/cluster/ClusterFile.h"
+#include "planner/cost/AmountText.h"
 #include <cmath>
 
 namespace dtcc::cost {
@@ -61,6 +62,29 @@ llvm::Expected<double> parseQuantity(llvm::StringRef text, llvm::StringRef unit)
   }
   return llvm::createStringError("a number with a unit of " + names + " must stand here, got: " +
                                  (text.empty() ? llvm::Twine("nothing") : llvm::Twine(text)));
+}
+
+llvm::Error leaveFree(llvm::StringRef headroom, Device &device) {
+  if (headroom.empty())
+    return llvm::Error::success();
+  llvm::Expected<double> bytes = parseQuantity(headroom, "B");
+  if (!bytes) {
+    llvm::consumeError(bytes.takeError()); // the option is named instead of a place in a file
+    return llvm::createStringError("--headroom must be memory with its unit, as 5GiB or 512MiB, got: " + headroom);
+  }
+  device.headroomBytes = *bytes;
+  if (device.memoryBytes > 0 && *bytes >= device.memoryBytes)
+    return llvm::createStringError("--headroom must be less than the " + formatBytes(device.memoryBytes) + " of a " +
+                                   device.name + ", got: " + headroom);
+  return llvm::Error::success();
+}
+
+llvm::Error leaveFree(llvm::StringRef headroom, Cluster &cluster) {
+  for (NodeGroup &node : cluster.nodes)
+    for (DeviceGroup &group : node.devices)
+      if (llvm::Error error = leaveFree(headroom, group.device))
+        return error;
+  return llvm::Error::success();
 }
 
 } // namespace dtcc::cost

@@ -55,6 +55,8 @@ struct Device {
   Link network;
   /// Dollars; 0: not known.
   double pricePerHour = 0;
+  /// Memory that plans leave free, for fragmentation and other processes (--headroom).
+  double headroomBytes = 0;
 
   double peak(Width width) const { return flopsPerSecond[static_cast<int>(width)]; }
 };

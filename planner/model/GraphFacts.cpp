@@ -160,7 +160,7 @@ double GraphFacts::usableBytes(const Parallelism &shape, double separate) const 
   if (all <= 0)
     return 0;
   if (machine.isCpu())
-    return all;
+    return std::max(0.0, all - machine.device.headroomBytes);
   double reserve = double(gpu_memory::contextBytes) + separate;
   // Stages sum what they report.
   int64_t domain = machine.fabric.domain, axes = 0, stride = shape.tp * shape.cp * shape.dp;
@@ -175,7 +175,7 @@ double GraphFacts::usableBytes(const Parallelism &shape, double separate) const 
   // Stages send to those before and behind, experts' ranks to each other.
   reserve += cost::messageBytes(cost::spreadOf({shape.pp, stride}, domain), std::min<int64_t>(shape.pp - 1, 2));
   reserve += cost::peerBytes(cost::spreadOf({shape.ep, shape.tp}, domain), shape.ep - 1);
-  return std::max(0.0, cost::usableBytes(all) - reserve);
+  return std::max(0.0, cost::usableBytes(machine.device) - reserve);
 }
 
 LogicalResult refuseBatch(func::FuncOp step, int64_t batch, int64_t dp, int64_t ep, int64_t microbatches) {

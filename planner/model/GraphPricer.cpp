@@ -150,7 +150,7 @@ plan::PlanReport GraphPricer::describe(const plan::ShapePlan &found) {
   }
   double limit = first.facts.usableBytes(found.shape);
   if (!first.facts.machine.isCpu())
-    report.memory.communicators = cost::usableBytes(first.facts.machine.memoryBytes()) - limit;
+    report.memory.communicators = cost::usableBytes(first.facts.machine.device) - limit;
   report.separateBytes = first.facts.separateBytes(found.shape);
   if (found.shape.tp > 1)
     report.splitByTensor = placements().splitByTensor(found.shape);

@@ -86,12 +86,17 @@ struct PassedPlan {
   std::string why;
 };
 
+/// The software that files are priced for, as tables name it: programs of this compiler.
+inline constexpr const char *kOwnSoftware = "dtcc";
+
 struct SearchReport {
   /// "llama3-8b", or the name of the file.
   std::string model;
   double parameters = 0;
   /// The cluster as --cluster names it, and its device kind.
   std::string cluster, device;
+  /// The software whose habits the prices assume.
+  std::string software = kOwnSoftware;
   int64_t devices = 1;
   /// Devices that the fast link joins.
   int64_t domain = 1;

@@ -146,8 +146,8 @@ MemoryBytes forecastMemory(const Transformer &model, const Parallelism &plan, co
   return worst;
 }
 
-double usableBytes(double capacity) { return 0.97 * capacity; }
+double usableBytes(const Device &device) { return std::max(0.0, 0.97 * device.memoryBytes - device.headroomBytes); }
 
-bool fitsIn(double bytes, double capacity) { return bytes <= usableBytes(capacity); }
+bool fitsIn(double bytes, const Device &device) { return bytes <= usableBytes(device); }
 
 } // namespace dtcc::cost

@@ -61,10 +61,10 @@ double reserveBytes(const Parallelism &plan, const Software &software);
 MemoryBytes forecastMemory(const Transformer &model, const Parallelism &plan, const RunSetting &run,
                            const Software &software);
 
-/// Bytes that a program can use on a device of `capacity` bytes. Allocators cannot use the last part.
-double usableBytes(double capacity);
-/// Whether `bytes` fit on a device of `capacity`.
-bool fitsIn(double bytes, double capacity);
+/// Bytes that a program can use on a device. Allocators cannot use the last part, and the headroom is left free.
+double usableBytes(const Device &device);
+/// Whether `bytes` fit on a device.
+bool fitsIn(double bytes, const Device &device);
 
 } // namespace dtcc::cost
 

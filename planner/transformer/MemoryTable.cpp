@@ -38,7 +38,7 @@ std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const P
       row.memory.host = each.gradients > 0
                             ? row.memory.gradients / each.gradients * cost::hostBytes({1, 0}, plan, problem.software)
                             : 0;
-      row.fits = cost::fitsIn(row.memory.total(), problem.device.memoryBytes);
+      row.fits = cost::fitsIn(row.memory.total(), problem.device);
       // The core of attention is all that is selected: nothing, where its kernel keeps no scores.
       if (recompute != Recompute::Selective || row.memory.activations < rows.back().memory.activations)
         rows.push_back(row);
@@ -49,7 +49,7 @@ std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const P
 std::optional<FewestDevices> fewestDevices(TransformerProblem problem, const ShapeSpace &given, int64_t most) {
   // Nothing shares more than stage 3 over all devices.
   double state = problem.model.parameters() * (problem.software.wholeBytes + problem.software.sharedBytes);
-  double least = state / cost::usableBytes(problem.device.memoryBytes);
+  double least = state / cost::usableBytes(problem.device);
   const TransformerProblem before = problem;
   for (int64_t devices : deviceCounts(least, problem.fabric.domain, most)) {
     problem.devices = problem.batch = devices;

@@ -193,7 +193,7 @@ void TransformerPricer::addModes(const Parallelism &shape, size_t kind, StagePro
   }
 
   double reserve = cost::reserveBytes(plan, given.software);
-  double memory = (cost::usableBytes(step.device.memoryBytes) - reserve) / (1 + given.software.fragments);
+  double memory = (cost::usableBytes(step.device) - reserve) / (1 + given.software.fragments);
   // The host must hold what it is given.
   if (!cost::hasRoom(step.host, hostBytesOf(step)))
     memory = 0;

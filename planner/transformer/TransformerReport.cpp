@@ -28,7 +28,7 @@ PlanReport describe(const TransformerProblem &problem, TransformerPricer &pricer
   reserve(report.memory);
   for (StageReport &stage : report.stages)
     reserve(stage.memory);
-  report.fits = cost::fitsIn(report.memory.total(), problem.device.memoryBytes);
+  report.fits = cost::fitsIn(report.memory.total(), problem.device);
   return report;
 }
 
@@ -39,7 +39,7 @@ SearchReport reportOf(const TransformerProblem &problem, TransformerPricer &pric
   report.device = problem.device.name;
   report.devices = problem.devices;
   report.domain = problem.fabric.domain;
-  report.memoryBytes = cost::usableBytes(problem.device.memoryBytes);
+  report.memoryBytes = cost::usableBytes(problem.device);
   report.batch = problem.batch;
   report.sequence = problem.model.sequence;
   for (size_t i = 0; i < std::min(top, result.plans.size()); ++i)

@@ -298,7 +298,7 @@ bool MeasuredRun::fits() const {
   MeasuredRun least = *this;
   if (!statesRecompute)
     least.plan.recompute = Recompute::Full;
-  return fitsIn(least.memory().total(), device.memoryBytes);
+  return fitsIn(least.memory().total(), device);
 }
 
 StepProblem MeasuredRun::problem() const {

@@ -115,10 +115,7 @@ static llvm::Expected<Candidate> price(const Offer &offer, StringRef model, cons
     return candidate;
   }
   candidate.plan = report->plans.front().shape.str();
-  candidate.run.ranks = report->devices;
-  candidate.run.step = report->plans.front().parts;
-  candidate.run.itemsPerStep = double(report->batch) * std::max(report->sequence, 1.0);
-  candidate.run.items = report->sequence > 0 ? "tokens" : "samples";
+  candidate.run.readStep(*report);
   candidate.run.run = goal.tokens / goal.goodput;
   return candidate;
 }
@@ -222,6 +219,7 @@ static void printChoiceText(const std::vector<Candidate> &candidates, const Cand
                                      candidates.front().run.items, 100 * goal.goodput,
                                      goal.goodput < 1 ? "" : " (--goodput=0.9 counts failures)")
                            .str());
+  printSoftware(candidates.front().run.software, stream);
   printTable(candidates, priced, stream);
   if (!goal.deadline && !goal.budget)
     return;
@@ -239,6 +237,7 @@ static void printChoiceJson(const std::vector<Candidate> &candidates, const Cand
   out.object([&] {
     out.attribute("tokens", goal.tokens);
     out.attribute("goodput", goal.goodput);
+    out.attribute("software", candidates.front().run.software);
     out.attributeArray("clusters", [&] {
       for (const Candidate &each : candidates)
         out.object([&] {

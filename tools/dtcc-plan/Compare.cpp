@@ -259,10 +259,14 @@ std::vector<Section> Comparison::run() {
   return std::move(sections);
 }
 
-static void printText(const Side (&sides)[2], const std::vector<Section> &sections, llvm::raw_ostream &stream) {
+/// `software`: that of the forecasts; empty if there are none.
+static void printText(const Side (&sides)[2], const std::vector<Section> &sections, StringRef software,
+                      llvm::raw_ostream &stream) {
   TextTable table({"", ">A", ">B", ">B - A", ">B / A"});
   printHeading(stream, "A: " + sides[0].name);
   printHeading(stream, "B: " + sides[1].name);
+  if (!software.empty())
+    printSoftware(software, stream);
   for (const Section &section : sections) {
     table.add({section.name, "", "", "", ""});
     for (const ComparedRow &row : section.rows) {
@@ -279,11 +283,14 @@ static void printText(const Side (&sides)[2], const std::vector<Section> &sectio
   table.print(stream);
 }
 
-static void printJson(const Side (&sides)[2], const std::vector<Section> &sections, llvm::raw_ostream &stream) {
+static void printJson(const Side (&sides)[2], const std::vector<Section> &sections, StringRef software,
+                      llvm::raw_ostream &stream) {
   llvm::json::OStream out(stream, 2);
   out.object([&] {
     out.attribute("a", sides[0].name);
     out.attribute("b", sides[1].name);
+    if (!software.empty())
+      out.attribute("software", software);
     for (const Section &section : sections)
       out.attributeObject(section.name, [&] {
         for (const ComparedRow &row : section.rows)
@@ -314,10 +321,12 @@ llvm::Error dtcc::printComparison(const Arguments &arguments, llvm::raw_ostream 
       return side.takeError();
     sides[i] = std::move(*side);
   }
+  std::string software;
   if (arguments.has("transformer") || arguments.has("model")) {
     llvm::Expected<PlanQuery> query = PlanQuery::read(arguments.value("model"), arguments);
     if (!query)
       return query.takeError();
+    software = query->sizes ? query->sizes->given.softwareName : plan::kOwnSoftware;
     if (!query->sizes) {
       if (llvm::Error error = priceGraph(sides, *query))
         return error;
@@ -331,6 +340,6 @@ llvm::Error dtcc::printComparison(const Arguments &arguments, llvm::raw_ostream 
         "shapes are compared by their forecasts: give --transformer or --model, and --cluster");
   }
   std::vector<Section> sections = Comparison(sides).run();
-  arguments.has("json") ? printJson(sides, sections, stream) : printText(sides, sections, stream);
+  arguments.has("json") ? printJson(sides, sections, software, stream) : printText(sides, sections, software, stream);
   return llvm::Error::success();
 }

@@ -109,6 +109,7 @@ static RunForecast priceSizes(const Forecast &given) {
                                    plan.pp, plan.zero, plan.microbatches, given.run.samples)
                          .str();
   forecast.note = "clusters of one kind differ by some 10 %";
+  forecast.software = given.softwareName;
   forecast.parameters = given.model.parameters();
   forecast.ranks = plan.ranks();
   forecast.microbatches = plan.microbatches;
@@ -120,9 +121,9 @@ static RunForecast priceSizes(const Forecast &given) {
   forecast.utilisation =
       flops * forecast.itemsPerSecond() / double(plan.ranks()) / given.device().peak(cost::Width::B16);
   forecast.memoryBytes = cost::forecastMemory(given.model, plan, given.run, given.software).total();
-  forecast.capacity = given.device().memoryBytes;
+  forecast.capacity = given.device().memoryBytes - given.device().headroomBytes;
   forecast.device = given.device().name;
-  forecast.fits = cost::fitsIn(forecast.memoryBytes, forecast.capacity);
+  forecast.fits = cost::fitsIn(forecast.memoryBytes, given.device());
   return forecast;
 }
 
@@ -148,13 +149,10 @@ static llvm::Expected<RunForecast> priceGraph(const PlanQuery &query, StringRef 
   }
   RunForecast forecast;
   forecast.heading = headingOf(*report) + ": " + priced.shape.str();
+  forecast.readStep(*report);
   forecast.note = report->note;
-  forecast.parameters = report->parameters;
-  forecast.ranks = report->devices;
   forecast.microbatches = priced.shape.microbatches;
   forecast.step = priced.parts;
-  forecast.itemsPerStep = double(report->batch) * std::max(report->sequence, 1.0);
-  forecast.items = report->sequence > 0 ? "tokens" : "samples";
   forecast.memoryBytes = priced.memory.total();
   forecast.hostBytes = priced.memory.host;
   forecast.capacity = report->memoryBytes;
@@ -182,7 +180,11 @@ static llvm::Expected<RunForecast> readForecast(const Arguments &arguments, doub
     llvm::Expected<double> measured = arguments.number("step-seconds", 0);
     if (!measured)
       return measured.takeError();
-    if (file->program && model.empty() && !arguments.has("transformer"))
+    bool isAlone = file->program && model.empty() && !arguments.has("transformer");
+    if (isAlone && arguments.has("headroom"))
+      return llvm::createStringError("--headroom is left free by plans of a model: a program is made, got: " +
+                                     planFile);
+    if (isAlone)
       return forecastProgram(*file, *measured);
     if (!file->plan)
       return llvm::createStringError(planFile +

@@ -82,7 +82,7 @@ static llvm::Expected<Table> tabulate(const TransformerSearch &search) {
     table.rows.push_back(row);
     if (search.offload && search.offload->activations && row.recompute == plan::Recompute::None)
       moveToHost(table.rows.back(), search.problem.model.layers / double(table.shape.pp));
-    table.rows.back().fits = cost::fitsIn(table.rows.back().memory.total(), search.problem.device.memoryBytes);
+    table.rows.back().fits = cost::fitsIn(table.rows.back().memory.total(), search.problem.device);
   }
   table.fewest = plan::fewestDevices(search.problem, search.space);
   return table;
@@ -160,6 +160,7 @@ static llvm::Expected<Table> tabulate(const PlanQuery &query) {
 
 static void printTableText(const Table &table, llvm::raw_ostream &stream) {
   printHeading(stream, headingOf(table.asked));
+  printSoftware(table.asked.software, stream);
   plan::Parallelism shape = table.shape;
   shape.zero = 0;
   std::string axes = shape.str();
@@ -204,6 +205,7 @@ static void printTableJson(const Table &table, llvm::raw_ostream &stream) {
     out.attribute("model", table.asked.model);
     out.attribute("parameters", table.asked.parameters);
     out.attribute("cluster", table.asked.cluster);
+    out.attribute("software", table.asked.software);
     out.attribute("ranks", table.asked.devices);
     out.attribute("memory_bytes", table.asked.memoryBytes);
     writeMesh(table.shape, out);

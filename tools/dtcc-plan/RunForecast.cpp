@@ -22,6 +22,15 @@ llvm::Error RunForecast::readRun(const Arguments &arguments, double missing) {
   return llvm::Error::success();
 }
 
+void RunForecast::readStep(const plan::SearchReport &report) {
+  software = report.software;
+  parameters = report.parameters;
+  ranks = report.devices;
+  step = report.plans.front().parts;
+  itemsPerStep = double(report.batch) * std::max(report.sequence, 1.0);
+  items = report.sequence > 0 ? "tokens" : "samples";
+}
+
 /// Three digits behind the point of seconds; small steps in their own unit.
 static std::string secondsOf(double seconds, double total) {
   return total < 0.1 ? formatSeconds(seconds) : formatv("{0:f3} s", seconds).str();
@@ -33,9 +42,32 @@ std::string dtcc::durationOf(double seconds) {
   return seconds >= 3600 ? formatv("{0:f1} hours", seconds / 3600).str() : formatSeconds(seconds);
 }
 
+void dtcc::printRun(const RunForecast &forecast, llvm::raw_ostream &stream) {
+  if (forecast.run <= 0)
+    return;
+  stream << formatv("  {0} {1}: {2}, {3} device-hours", cost::formatLarge(forecast.run), forecast.items,
+                    durationOf(forecast.seconds()), cost::formatAmount(forecast.deviceHours()));
+  if (forecast.price > 0)
+    stream << formatv(", ${0} at ${1:f2} an hour", cost::formatAmount(forecast.deviceHours() * forecast.price),
+                      forecast.price);
+  else
+    stream << "; --price=X gives dollars";
+  stream << '\n';
+}
+
+void dtcc::writeRun(const RunForecast &forecast, llvm::json::OStream &out) {
+  if (forecast.run <= 0)
+    return;
+  out.attribute("days", forecast.seconds() / 86400);
+  out.attribute("device_hours", forecast.deviceHours());
+  if (forecast.price > 0)
+    out.attribute("dollars", forecast.deviceHours() * forecast.price);
+}
+
 void dtcc::printForecast(const RunForecast &forecast, llvm::raw_ostream &stream) {
   double total = forecast.step.total();
   printHeading(stream, forecast.heading);
+  printSoftware(forecast.software, stream);
   stream << formatv("  {0,-36} {1,12}   {2}\n", "a step", secondsOf(total, total), forecast.note);
   for (const StepPart &part : stepParts())
     if (double seconds = forecast.step.*part.seconds; seconds > 0)
@@ -51,21 +83,13 @@ void dtcc::printForecast(const RunForecast &forecast, llvm::raw_ostream &stream)
   stream << '\n';
   if (forecast.hostBytes > 0)
     stream << formatv("  {0,-36} {1,10}\n", "with its host", formatBytes(forecast.hostBytes));
-  if (forecast.run <= 0)
-    return;
-  stream << formatv("  {0} {1}: {2}, {3} device-hours", cost::formatLarge(forecast.run), forecast.items,
-                    durationOf(forecast.seconds()), cost::formatAmount(forecast.deviceHours()));
-  if (forecast.price > 0)
-    stream << formatv(", ${0} at ${1:f2} an hour", cost::formatAmount(forecast.deviceHours() * forecast.price),
-                      forecast.price);
-  else
-    stream << "; --price=X gives dollars";
-  stream << '\n';
+  printRun(forecast, stream);
 }
 
 void dtcc::printForecastJson(const RunForecast &forecast, llvm::raw_ostream &stream) {
   llvm::json::OStream out(stream, 2);
   out.object([&] {
+    out.attribute("software", forecast.software);
     out.attribute("parameters", forecast.parameters);
     out.attribute("devices", forecast.ranks);
     out.attribute("microbatches", forecast.microbatches);
@@ -83,12 +107,7 @@ void dtcc::printForecastJson(const RunForecast &forecast, llvm::raw_ostream &str
       out.attribute("host_bytes", forecast.hostBytes);
     if (forecast.capacity > 0)
       out.attribute("fits", forecast.fits);
-    if (forecast.run > 0) {
-      out.attribute("days", forecast.seconds() / 86400);
-      out.attribute("device_hours", forecast.deviceHours());
-      if (forecast.price > 0)
-        out.attribute("dollars", forecast.deviceHours() * forecast.price);
-    }
+    writeRun(forecast, out);
   });
   stream << '\n';
 }

@@ -8,9 +8,10 @@
 #ifndef DTCC_TOOLS_DTCCPLAN_RUNFORECAST_H
 #define DTCC_TOOLS_DTCCPLAN_RUNFORECAST_H
 
-#include "planner/cost/Step.h"
+#include "planner/search/SearchReport.h"
 #include "tools/dtcc-plan/arguments/Arguments.h"
 #include "tools/dtcc-plan/show/Show.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace dtcc {
@@ -18,6 +19,8 @@ namespace dtcc {
 /// A step, and as many of them as a run needs: of a transformer, a graph or a program.
 struct RunForecast {
   std::string heading;
+  /// The software whose habits the figures assume.
+  std::string software = plan::kOwnSoftware;
   /// Caveat of the figures.
   std::string note;
   double parameters = 0;
@@ -39,12 +42,18 @@ struct RunForecast {
   double itemsPerSecond() const { return itemsPerStep / step.total(); }
   double seconds() const { return run / itemsPerSecond(); }
   double deviceHours() const { return seconds() / 3600 * double(ranks); }
+  /// Takes a step of the best plan of a search.
+  void readStep(const plan::SearchReport &report);
   /// --tokens and --price; `missing`: the price if none is given.
   llvm::Error readRun(const Arguments &arguments, double missing);
 };
 
 /// "142.8 days", "5.3 hours", "12.0 s".
 std::string durationOf(double seconds);
+
+/// Days, device-hours and dollars of the run, as a line and as attributes of an object; nothing without --tokens.
+void printRun(const RunForecast &forecast, llvm::raw_ostream &stream);
+void writeRun(const RunForecast &forecast, llvm::json::OStream &out);
 
 void printForecast(const RunForecast &forecast, llvm::raw_ostream &stream);
 void printForecastJson(const RunForecast &forecast, llvm::raw_ostream &stream);

@@ -7,14 +7,27 @@
 
 #include "tools/dtcc-plan/Search.h"
 #include "compiler/console/OutputFiles.h"
+#include "compiler/options/ClusterOption.h"
 #include "compiler/planning/ConfirmPlans.h"
 #include "planner/search/SearchHints.h"
+#include "planner/transformer/TransformerAdvisor.h"
+#include "tools/dtcc-plan/RunForecast.h"
 #include "tools/dtcc-plan/arguments/ToldError.h"
 #include "tools/dtcc-plan/pages/ReportFiles.h"
 #include "tools/dtcc-plan/queries/GraphAdvisor.h"
 
 using namespace mlir;
 using namespace dtcc;
+
+/// Prints a report, and below it what the run takes with its first plan.
+static void printWithRun(const plan::SearchReport &report, const FrameworkRequest &framework, RunForecast &run,
+                         bool json, raw_ostream &stream) {
+  run.readStep(report);
+  std::string line;
+  llvm::raw_string_ostream text(line);
+  printRun(run, text);
+  printWithFramework(report, framework, json, stream, line, [&](llvm::json::OStream &out) { writeRun(run, out); });
+}
 
 LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &output, raw_ostream &stream) {
   Options options = given;
@@ -23,6 +36,16 @@ LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &out
     return failure();
   ReportFiles reports(output.html, output.trace);
   if (!tell(reports.open({options.input})))
+    return failure();
+  double price = 0;
+  if (!isThisMachine(options)) {
+    FailureOr<cost::Cluster> cluster = clusterOf(options);
+    if (failed(cluster))
+      return failure();
+    price = cluster->pricePerHour() / double(cluster->devices());
+  }
+  RunForecast run;
+  if (!tell(run.readRun(output.run, price)))
     return failure();
   // The result refers to the step, so it is destroyed before it.
   PlanQuery query;
@@ -50,6 +73,42 @@ LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &out
     recordBest(*result);
   if (!tell(reports.write(result->report)))
     return failure();
-  printWithFramework(result->report, {output.framework, options.precision, /*ofSizes=*/false}, output.json, stream);
+  printWithRun(result->report, {output.framework, options.precision, /*ofSizes=*/false}, run, output.json, stream);
   return success();
+}
+
+llvm::Error dtcc::searchTransformer(const Arguments &arguments, llvm::raw_ostream &stream) {
+  if (!arguments.inputs().empty())
+    return llvm::createStringError("search takes a model or --transformer, got both: " + arguments.inputs()[0]);
+  llvm::Expected<TransformerSearch> search = TransformerSearch::read(arguments, /*mayMix=*/true);
+  if (!search)
+    return search.takeError();
+  llvm::Expected<int64_t> top = arguments.count("top", 10);
+  if (!top)
+    return top.takeError();
+  const cost::Cluster &cluster = search->given.cluster;
+  RunForecast run;
+  if (llvm::Error error = run.readRun(arguments, cluster.pricePerHour() / double(cluster.devices())))
+    return error;
+  FrameworkRequest framework{nullptr, arguments.has("precision") ? arguments.value("precision").str() : "bf16", true};
+  if (arguments.has("write")) {
+    llvm::Expected<const Framework *> found = findFramework(arguments.value("write"));
+    if (!found)
+      return found.takeError();
+    framework.framework = *found;
+  }
+  ReportFiles files(arguments.value("html"), arguments.value("trace"));
+  if (llvm::Error error = files.open({}))
+    return error;
+  llvm::Expected<plan::SearchReport> report = search->run(size_t(*top), files.any());
+  if (!report)
+    return report.takeError();
+  if (search->problem.kinds.empty()) {
+    plan::TransformerAdvisor advisor(search->problem, search->space);
+    report->hints = plan::findHints(*report, advisor, arguments.has("mesh"));
+  }
+  if (llvm::Error error = files.write(*report))
+    return error;
+  printWithRun(*report, framework, run, arguments.has("json"), stream);
+  return llvm::Error::success();
 }

@@ -9,6 +9,7 @@
 #define DTCC_TOOLS_DTCCPLAN_SEARCH_H
 
 #include "compiler/options/Options.h"
+#include "tools/dtcc-plan/arguments/Arguments.h"
 #include "tools/dtcc-plan/frameworks/Frameworks.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -21,12 +22,18 @@ struct SearchOutput {
   std::string html, trace;
   /// The framework in whose words the best plan is printed too; null: none.
   const Framework *framework = nullptr;
+  /// --tokens and --price of the run, where they are given.
+  Arguments run;
 };
 
 /// Loads `options.input`, searches plans for it as dtcc would, and prints the first of them, best
 /// first: a table, or JSON. With an output other than "-" the best is written there.
 /// Failure after one message; then nothing has been written.
 mlir::LogicalResult searchAndPrint(const Options &options, const SearchOutput &output, llvm::raw_ostream &stream);
+
+/// `dtcc-plan search --transformer=..`: the best plans of all sizes of axes, micro-batches,
+/// schedules, ZeRO stages and recomputations, with the bound below which none is.
+llvm::Error searchTransformer(const Arguments &arguments, llvm::raw_ostream &stream);
 
 } // namespace dtcc
 

@@ -47,11 +47,12 @@ static int runShow(llvm::ArrayRef<const char *> arguments) {
 }
 
 static int runSearchTransformer(llvm::ArrayRef<const char *> arguments) {
-  llvm::Expected<Arguments> parsed =
-      Arguments::parse("search", arguments, queryValues({"html", "trace", "write", "o"}), searchTransformerFlags());
+  std::vector<StringRef> values = sizesOrFileValues();
+  values.push_back("o");
+  llvm::Expected<Arguments> parsed = Arguments::parse("search", arguments, values, searchTransformerFlags());
   if (!parsed)
     return usage(llvm::toString(parsed.takeError()));
-  if (llvm::Error error = refuseFileValues(*parsed, {}))
+  if (llvm::Error error = refuseFileValues(*parsed, searchTransformerValues()))
     return report(std::move(error));
   if (parsed->has("o"))
     return usage("-o writes a plan of a model file, and --transformer has none; --json prints the plans");
@@ -64,7 +65,7 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
   // As if the plan alone was asked for: then no output is named unless the user names one.
   std::vector<const char *> rest = {"dtcc", "--emit=plan"};
   SearchOutput output;
-  std::string top = "10", framework;
+  std::string top = "10", framework, tokens, price;
   for (size_t i = 0; i < arguments.size(); ++i) {
     StringRef argument = arguments[i], value = argument;
     if (argument == "--json") {
@@ -76,11 +77,13 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
     if (llvm::Error error = refuseSizeValue(argument.ltrim('-').split('=').first))
       return report(std::move(error));
     // --html=FILE or --html FILE, ..: options that dtcc does not have.
-    std::string *given = value.consume_front("--html")    ? &output.html
-                         : value.consume_front("--trace") ? &output.trace
-                         : value.consume_front("--top")   ? &top
-                         : value.consume_front("--write") ? &framework
-                                                          : nullptr;
+    std::string *given = value.consume_front("--html")     ? &output.html
+                         : value.consume_front("--trace")  ? &output.trace
+                         : value.consume_front("--top")    ? &top
+                         : value.consume_front("--write")  ? &framework
+                         : value.consume_front("--tokens") ? &tokens
+                         : value.consume_front("--price")  ? &price
+                                                           : nullptr;
     if (given && (value.empty() || value.consume_front("="))) {
       const bool isBehind = !argument.contains('=');
       *given = !isBehind ? value.str() : ++i < arguments.size() ? arguments[i] : "";
@@ -95,6 +98,9 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
   }
   if (StringRef(top).getAsInteger(10, output.top) || output.top < 1)
     return usage("--top must be a whole number of at least 1, got: " + top);
+  for (auto [name, text] : {std::pair("tokens", &tokens), {"price", &price}})
+    if (!text->empty())
+      output.run = output.run.with(name, *text);
   if (!framework.empty()) {
     llvm::Expected<const Framework *> found = findFramework(framework);
     if (!found)

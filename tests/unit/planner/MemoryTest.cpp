@@ -109,6 +109,11 @@ TEST(Memory, StagesHoldWhatIsInFlight) {
   EXPECT_NEAR(one / (8 * 3 * keptBytes(kGpt, plan, {}, software)), 1, 1e-9);
   plan.schedule = PipelineKind::ZeroBubble2;
   EXPECT_NEAR(forecastMemory(kGpt, plan, {}, software).activations / one, 15.0 / 8, 1e-9);
-  EXPECT_TRUE(fitsIn(77e9, 80e9));
-  EXPECT_FALSE(fitsIn(79e9, 80e9));
+  Device device;
+  device.memoryBytes = 80e9;
+  EXPECT_TRUE(fitsIn(77e9, device));
+  EXPECT_FALSE(fitsIn(79e9, device));
+  device.headroomBytes = 5e9;
+  EXPECT_TRUE(fitsIn(72e9, device));
+  EXPECT_FALSE(fitsIn(77e9, device));
 }

@@ -55,6 +55,7 @@ OptionRow page() {
 }
 OptionRow trace(StringRef what) { return option("trace", "FILE.json", what, "", "step.json"); }
 OptionRow tokens() { return option("tokens", "N", "tokens of the whole run", "", "15T"); }
+OptionRow headroom() { return option("headroom", "5GiB", "memory of a device that plans leave free", "none", "5GiB"); }
 OptionRow price() { return option("price", "X", "dollars per device and hour", "the cluster's", "3.5"); }
 OptionRow top(StringRef initial) { return option("top", "N", "number of plans to print", initial, "3"); }
 OptionRow mesh(StringRef help) { return option("mesh", "dp=2,tp=2,..", help, "", "dp=2,tp=2"); }
@@ -97,6 +98,8 @@ The best plans, with parts of their times, memory, a bound, and why the runners-
         recompute("what is computed again"),
         offload(),
         gradients(),
+        tokens(),
+        price(),
         top("10"),
         option("precision", "NAME", "type in which layers compute", "bf16; of a file as dtcc", "fp8"),
         option("software", "NAME", "framework whose defaults apply (with --transformer)", "NeMo", "NeMo"),
@@ -105,6 +108,7 @@ The best plans, with parts of their times, memory, a bound, and why the runners-
         option("o", "FILE.json", "write the best plan, for dtcc --plan=FILE.json", "", "plan.json"),
         page(),
         trace("write the forecast of a step, for Perfetto"),
+        headroom(),
         json()}},
       {"show",
        R"(dtcc-plan show PLAN.json|PROGRAM
@@ -123,7 +127,7 @@ PLAN.json is priced on the same devices and compared with the best.
         zero("ZeRO stage, 0 to 3"), option("microbatches", "N", "micro-batches of a step", "", "8"), tokens(), price(),
         option("base-batch", "N", "a batch for which a good learning rate is known", "", "256"),
         option("base-lr", "X", "that learning rate", "", "6e-4"), top("6"), page(), trace("write a step, for Perfetto"),
-        json()}},
+        headroom(), json()}},
       {"compare",
        R"(dtcc-plan compare A B
 dtcc-plan compare A B --transformer=llama3-8b --cluster=8xh100 --batch=64
@@ -132,7 +136,7 @@ differences and ratios. With a model and a cluster also the time of a step and t
 of a device; A and B may then be shapes: "dp=2,tp=4 zero=1 microbatches=8".
 )",
        {bySizes(), option("model", "MODEL.onnx", "a model file, instead of --transformer", "", "model.onnx"), cluster(),
-        bind(), batch(), json()}},
+        bind(), batch(), headroom(), json()}},
       {"memory",
        R"(dtcc-plan memory MODEL --cluster=cpu:4 --bind=batch=8,seq=128
 dtcc-plan memory --transformer=llama3-8b --cluster=8xh100 [--batch=64]
@@ -142,7 +146,7 @@ stage and each kind of recomputation, whether it fits, and the fewest devices th
        {bySizes(), cluster(), bind(), batch(), mesh("the axes; the other devices are data-parallel"),
         zero("this stage alone"),
         option("microbatches", "N", "micro-batches of a step", "one sample a device at a time", "8"),
-        recompute("this kind alone (with a model file)"), offload(), gradients(), json()}},
+        recompute("this kind alone (with a model file)"), offload(), gradients(), headroom(), json()}},
       {"cost",
        R"(dtcc-plan cost [PLAN.json|PROGRAM] --transformer=llama3-8b --cluster=8xh100 --tokens=15e12
 dtcc-plan cost [PLAN.json] MODEL --cluster=8xh100 --bind=batch=64,seq=4096 --tokens=15e12
@@ -155,7 +159,7 @@ model is priced by its commands, on the machine that it was compiled for.
         word("precision", "f32|bf16|fp16|fp8|fp4", "type in which layers compute", "bf16; of a model file as dtcc",
              "fp8"),
         tokens(), price(), option("step-seconds", "X", "the measured time of a step (with a program)", "", "0.8"),
-        json()}},
+        headroom(), json()}},
       {"choose",
        R"(dtcc-plan choose --transformer=llama3-8b --batch=512 --tokens=1T --deadline=30d \
                  --clusters=128x8xh100@2.5,256x8xa100-80@1.3
@@ -168,7 +172,8 @@ model fits, and prints time, device-hours and dollars of the run. All train the 
         tokens(), option("deadline", "90m|12h|30d", "name the cheapest that is done in time", "", "30d"),
         option("budget", "DOLLARS", "name the fastest that costs no more", "", "2M"),
         option("goodput", "X", "share of the time that trains, beside failures and evaluation", "1", "0.9"), bySizes(),
-        bind(), batch(), mesh("a part of the plan; the rest is searched"), zero("ZeRO stage, 0 to 3"), json()}},
+        bind(), batch(), mesh("a part of the plan; the rest is searched"), zero("ZeRO stage, 0 to 3"), headroom(),
+        json()}},
       {"validate",
        R"(dtcc-plan validate RUNS.csv [-o out.csv]
 Forecasts measured runs, and prints the errors of each source of runs.

@@ -55,12 +55,16 @@ llvm::Error dtcc::readTransformerOnCluster(const Arguments &arguments, Transform
         "a model by its sizes is priced on devices of one kind (search takes several): name one of "
         "the kinds, got: --cluster=" +
         arguments.value("cluster"));
+  if (llvm::Error error = cost::leaveFree(arguments.value("headroom"), *cluster))
+    return error;
   result.model = *model;
   result.cluster = *cluster;
   cost::Framework framework;
   if (llvm::Error wrong = choose(arguments, "software", kSoftware, framework))
     return wrong;
   result.software = cost::softwareOf(framework);
+  result.softwareName =
+      llvm::find_if(kSoftware, [&](const Word<cost::Framework> &word) { return word.value == framework; })->name.str();
   if (llvm::Error wrong = choose(arguments, "precision", kPrecisions, result.run.width))
     return wrong;
   result.run.attention = result.software.attention;

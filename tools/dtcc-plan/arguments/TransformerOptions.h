@@ -53,6 +53,8 @@ struct TransformerOnCluster {
   cost::Cluster cluster;
   cost::Transformer model;
   cost::Software software;
+  /// Its name, as tables say it.
+  std::string softwareName;
   cost::RunSetting run;
 
   const cost::Device &device() const { return cluster.nodes[0].devices[0].device; }

@@ -48,13 +48,15 @@ static FrameworkPlan firstPlan(const plan::SearchReport &report, const Framework
 }
 
 void dtcc::printWithFramework(const plan::SearchReport &report, const FrameworkRequest &request, bool json,
-                              llvm::raw_ostream &stream) {
+                              llvm::raw_ostream &stream, StringRef below,
+                              llvm::function_ref<void(llvm::json::OStream &)> more) {
   const Framework *framework = request.framework;
   FrameworkConfig config;
   if (framework)
     config = framework->write(firstPlan(report, request));
   if (json) {
     printReportJson(report, stream, [&](llvm::json::OStream &out) {
+      more(out);
       if (!framework)
         return;
       out.attributeObject("framework", [&] {
@@ -69,6 +71,7 @@ void dtcc::printWithFramework(const plan::SearchReport &report, const FrameworkR
     return;
   }
   printReport(report, stream);
+  stream << below;
   if (!framework)
     return;
   printHeading(stream, ("Plan 1 as " + framework->title).str());

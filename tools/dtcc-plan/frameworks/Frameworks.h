@@ -14,9 +14,11 @@
 #define DTCC_TOOLS_DTCC_PLAN_FRAMEWORKS_FRAMEWORKS_H
 
 #include "planner/search/SearchReport.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace dtcc {
@@ -70,9 +72,11 @@ struct FrameworkRequest {
   bool ofSizes = false;
 };
 
-/// Prints a report, and its first plan in the words of the framework.
+/// Prints a report, and its first plan in the words of the framework. `below` is a text that follows
+/// the report, and `more` adds the same to the object of JSON.
 void printWithFramework(const plan::SearchReport &report, const FrameworkRequest &request, bool json,
-                        llvm::raw_ostream &stream);
+                        llvm::raw_ostream &stream, llvm::StringRef below,
+                        llvm::function_ref<void(llvm::json::OStream &)> more);
 
 /// One function a framework, each in a file of its own.
 FrameworkConfig writeMegatron(const FrameworkPlan &plan);

@@ -31,8 +31,8 @@ static constexpr StringRef kFileValues[] = {
     "bind",         "loss",         "loss-output",  "optimizer", "batch-norm", "external-root", "sequence-parallel",
     "cp-attention", "moe-dispatch", "moe-capacity", "cp-order",  "schedule",   "recompute",     "pin"};
 /// The options of a plan that both searches know.
-static constexpr StringRef kPlanValues[] = {"cluster",   "mesh",    "zero",     "microbatches",
-                                            "precision", "offload", "gradients"};
+static constexpr StringRef kPlanValues[] = {"cluster",   "mesh",    "zero",      "microbatches",
+                                            "precision", "offload", "gradients", "headroom"};
 /// Options of sizes that a file has otherwise, and what to do instead.
 static constexpr std::pair<StringRef, StringRef> kSizeValues[] = {
     {"batch", "bind the batch of a model file: --bind=batch=N"},
@@ -42,11 +42,18 @@ static constexpr std::pair<StringRef, StringRef> kSizeValues[] = {
 std::vector<StringRef> dtcc::queryValues(llvm::ArrayRef<StringRef> more) {
   std::vector<StringRef> values = searchTransformerValues();
   llvm::erase_if(values, [](StringRef value) {
-    return value == "html" || value == "trace" || value == "write" || value == "micro-batch" ||
-           llvm::is_contained(kFileValues, value);
+    return value == "html" || value == "trace" || value == "write" || value == "micro-batch" || value == "tokens" ||
+           value == "price" || llvm::is_contained(kFileValues, value);
   });
   values.insert(values.end(), std::begin(kFileValues), std::end(kFileValues));
   values.insert(values.end(), more.begin(), more.end());
+  return values;
+}
+
+std::vector<StringRef> dtcc::sizesOrFileValues() {
+  std::vector<StringRef> values = searchTransformerValues();
+  llvm::copy_if(kFileValues, std::back_inserter(values),
+                [](StringRef value) { return !llvm::is_contained(searchTransformerValues(), value); });
   return values;
 }
 

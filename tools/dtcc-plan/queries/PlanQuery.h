@@ -47,6 +47,9 @@ struct PlanQuery {
 /// The options with values that read takes, and `more`.
 std::vector<llvm::StringRef> queryValues(llvm::ArrayRef<llvm::StringRef> more = {});
 
+/// The options with values of a search of sizes, and those of a file, so that one message says that they go with it.
+std::vector<llvm::StringRef> sizesOrFileValues();
+
 /// An error if sizes are asked about and options are given that go with a model file alone, but for `known` ones.
 llvm::Error refuseFileValues(const Arguments &arguments, llvm::ArrayRef<llvm::StringRef> known = {});
 /// Refuses an option that describes a model by its sizes, and says what a model file has instead.

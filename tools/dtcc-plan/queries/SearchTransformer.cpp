@@ -6,14 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/queries/SearchTransformer.h"
-#include "planner/search/SearchHints.h"
 #include "planner/transformer/Memory.h"
 #include "planner/transformer/MemoryTable.h"
 #include "planner/transformer/TransformerAdvisor.h"
 #include "tools/dtcc-plan/arguments/HubConfig.h"
 #include "tools/dtcc-plan/arguments/TransformerOptions.h"
-#include "tools/dtcc-plan/frameworks/Frameworks.h"
-#include "tools/dtcc-plan/pages/ReportFiles.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -21,9 +18,10 @@
 using namespace dtcc;
 using llvm::StringRef;
 
-static constexpr StringRef kValues[] = {"transformer", "cluster",   "batch",     "mesh",      "zero",    "microbatches",
-                                        "micro-batch", "precision", "software",  "top",       "html",    "trace",
-                                        "offload",     "write",     "gradients", "recompute", "schedule"};
+static constexpr StringRef kValues[] = {"transformer",  "cluster",     "batch",     "mesh",     "zero",
+                                        "microbatches", "micro-batch", "precision", "software", "top",
+                                        "html",         "trace",       "offload",   "write",    "gradients",
+                                        "recompute",    "schedule",    "tokens",    "price",    "headroom"};
 static constexpr StringRef kFlags[] = {"json"};
 llvm::ArrayRef<StringRef> dtcc::searchTransformerValues() { return kValues; }
 llvm::ArrayRef<StringRef> dtcc::searchTransformerFlags() { return kFlags; }
@@ -176,7 +174,7 @@ static llvm::Error noneFits(const TransformerSearch &search, size_t tried) {
   std::string message =
       llvm::formatv("no plan fits: {0} shapes were tried on {1} x {2}", tried, problem.devices, problem.device.name);
   if (std::optional<plan::PlanReport> nearest = plan::TransformerAdvisor(problem, search.space).best({}))
-    message += "; " + plan::whatIsLacking(*nearest, cost::usableBytes(problem.device.memoryBytes));
+    message += "; " + plan::whatIsLacking(*nearest, cost::usableBytes(problem.device));
   return llvm::createStringError(message + "; " +
                                  holders(problem, search.space).value_or("nor would tens of thousands"));
 }
@@ -200,7 +198,7 @@ llvm::Expected<TransformerSearch> TransformerSearch::read(const Arguments &argum
   StringRef name = arguments.value("transformer");
   search.model = name.contains('=') && !isHubConfig(name) ? "" : name.split(',').first.str();
   for (StringRef option : {"mesh", "zero", "microbatches", "micro-batch", "recompute", "schedule", "precision",
-                           "software", "offload", "gradients"})
+                           "software", "offload", "gradients", "headroom"})
     if (arguments.has(option))
       search.options.push_back(("--" + option + "=" + arguments.value(option)).str());
   return search;
@@ -209,6 +207,7 @@ llvm::Expected<TransformerSearch> TransformerSearch::read(const Arguments &argum
 void TransformerSearch::describe(plan::SearchReport &report) const {
   report.model = model;
   report.cluster = given.cluster.name;
+  report.software = given.softwareName;
   report.given = options;
 }
 
@@ -235,36 +234,4 @@ llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top, bool recor
     report.note = plan::noteOfMixedDevices(stages);
   }
   return report;
-}
-
-llvm::Error dtcc::searchTransformer(const Arguments &arguments, llvm::raw_ostream &stream) {
-  if (!arguments.inputs().empty())
-    return llvm::createStringError("search takes a model or --transformer, got both: " + arguments.inputs()[0]);
-  llvm::Expected<TransformerSearch> search = TransformerSearch::read(arguments, /*mayMix=*/true);
-  if (!search)
-    return search.takeError();
-  llvm::Expected<int64_t> top = arguments.count("top", 10);
-  if (!top)
-    return top.takeError();
-  FrameworkRequest framework{nullptr, arguments.has("precision") ? arguments.value("precision").str() : "bf16", true};
-  if (arguments.has("write")) {
-    llvm::Expected<const Framework *> found = findFramework(arguments.value("write"));
-    if (!found)
-      return found.takeError();
-    framework.framework = *found;
-  }
-  ReportFiles files(arguments.value("html"), arguments.value("trace"));
-  if (llvm::Error error = files.open({}))
-    return error;
-  llvm::Expected<plan::SearchReport> report = search->run(size_t(*top), files.any());
-  if (!report)
-    return report.takeError();
-  if (search->problem.kinds.empty()) {
-    plan::TransformerAdvisor advisor(search->problem, search->space);
-    report->hints = plan::findHints(*report, advisor, arguments.has("mesh"));
-  }
-  if (llvm::Error error = files.write(*report))
-    return error;
-  printWithFramework(*report, framework, arguments.has("json"), stream);
-  return llvm::Error::success();
 }

@@ -41,10 +41,6 @@ llvm::Error readGradientType(const Arguments &arguments, plan::GradientType &typ
 llvm::ArrayRef<llvm::StringRef> searchTransformerValues();
 llvm::ArrayRef<llvm::StringRef> searchTransformerFlags();
 
-/// `dtcc-plan search --transformer=..`: the best plans of all sizes of axes, micro-batches,
-/// schedules, ZeRO stages and recomputations, with the bound below which none is.
-llvm::Error searchTransformer(const Arguments &arguments, llvm::raw_ostream &stream);
-
 } // namespace dtcc
 
 #endif // DTCC_TOOLS_DTCC_PLAN_QUERIES_SEARCHTRANSFORMER_H

@@ -46,6 +46,10 @@ std::string dtcc::headingOf(const plan::SearchReport &report) {
   return text + " a step";
 }
 
+void dtcc::printSoftware(llvm::StringRef software, llvm::raw_ostream &stream) {
+  stream << "priced as training with " << software << " would run\n";
+}
+
 /// Titles of parts that some plan has: small searches have few.
 static std::vector<const StepPart *> partsOf(const plan::SearchReport &report) {
   std::vector<const StepPart *> parts;
@@ -60,6 +64,7 @@ static constexpr size_t kPassed = 6;
 
 void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stream) {
   printHeading(stream, headingOf(report));
+  printSoftware(report.software, stream);
   // One unit for the column, so that times compare at a glance.
   bool milliseconds = report.plans.front().seconds < 0.1;
   std::vector<const StepPart *> parts = partsOf(report);
@@ -185,6 +190,7 @@ void dtcc::writeReport(const plan::SearchReport &report, llvm::json::OStream &ou
   out.attribute("parameters", report.parameters);
   out.attribute("cluster", report.cluster);
   out.attribute("device", report.device);
+  out.attribute("software", report.software);
   out.attribute("ranks", report.devices);
   out.attribute("memory_bytes", report.memoryBytes);
   out.attribute("batch", report.batch);

@@ -35,6 +35,8 @@ llvm::ArrayRef<MemoryPart> memoryParts();
 /// "8.0 billion parameters on 64 x h100-sxm, 128 samples of 8192 tokens a step".
 std::string headingOf(const plan::SearchReport &report);
 
+/// A line below a heading that names the software whose habits the prices assume.
+void printSoftware(llvm::StringRef software, llvm::raw_ostream &stream);
 /// A table of the plans, what a device holds, why the runners-up lost, and the bound.
 void printReport(const plan::SearchReport &report, llvm::raw_ostream &stream);
 /// Prints a report as one JSON object, with what `more` adds to it.
