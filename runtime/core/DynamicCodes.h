@@ -46,6 +46,11 @@ public:
 
   /// Numbers of the codes, ascending.
   const std::array<float, 256> &all() const { return numbers; }
+  /// Middles between the numbers from 0 on, ascending, and behind the last one infinity. A magnitude of a block has the
+  /// number that is as many places from 0 as middles are below it.
+  const std::array<float, 256> &allMiddles() const { return middles; }
+  /// The code of 0, which is also how many codes have negative numbers.
+  int32_t zeroCode() const { return zero; }
 
 private:
   explicit DynamicCodes(bool isSigned);
@@ -60,11 +65,10 @@ private:
   static constexpr uint32_t firstKey = (127 - 24) << 7, lastKey = 127 << 7;
 
   std::array<float, 256> numbers, saved;
-  /// Middles between the numbers from 0 on, and behind the last one infinity.
   std::array<float, 256> middles;
   /// How many middles are below the least magnitude of a key.
   std::array<uint8_t, lastKey - firstKey + 1> middlesBelow;
-  int32_t zero = 0; /* the code of 0, and how many codes have negative numbers */
+  int32_t zero = 0;
 };
 
 /// The codes of a share of a bucket, with the scales of their blocks behind them.

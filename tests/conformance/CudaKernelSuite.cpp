@@ -123,6 +123,8 @@ double cellOf(const char *cell, uint32_t dtype) {
     return static_cast<double>(fromF16(read(uint16_t{})));
   case DTCC_I64:
     return static_cast<double>(read(int64_t{}));
+  case DTCC_I8:
+    return static_cast<double>(read(int8_t{}));
   default:
     return static_cast<double>(read(int32_t{}));
   }

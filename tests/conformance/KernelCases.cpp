@@ -8,6 +8,7 @@
 #include "tests/conformance/KernelCases.h"
 
 #include "runtime/abi/RecurrentCell.h"
+#include "runtime/core/DynamicCodes.h"
 #include "runtime/core/HalfFloat.h"
 #include "runtime/kernels/GroupedMatmul.h"
 
@@ -360,6 +361,35 @@ void addUpdates(Cases &cases) {
         }
 }
 
+/// A first step: moments of 0 give both devices the same bits, so that their codes and scales can be compared as bytes.
+void addCodedUpdates(Cases &cases) {
+  for (int64_t rank : {0, 1})
+    for (dtcc_dtype copy : floatTypes) {
+      const int64_t share = 9 * codeBlock;
+      Maker m("update of codes " + text({rank, copy}), DTCC_LIB_ADAMW8BIT, 2);
+      m.floats(copy, {share});
+      for (float value : {0.25f, 0.01f})
+        m.content(DTCC_F32, {}, {value});
+      m.command().longs({}, {1});
+      m.output(DTCC_F32, std::vector<int64_t>{share});
+      for (dtcc_codes kind : {DTCC_CODES_SIGNED, DTCC_CODES_UNSIGNED}) {
+        std::vector<uint8_t> codes(static_cast<size_t>(codedBytes(share)));
+        std::fill_n(codes.begin(), share, static_cast<uint8_t>(DynamicCodes::of(kind).zeroCode()));
+        m.made.outputs.push_back(m.command().operand(DTCC_I8, {codedBytes(share)}, codes));
+      }
+      if (copy != DTCC_F32)
+        m.output(copy, std::vector<int64_t>{share});
+      m.command().bucket(2 * share);
+      // A tensor over both shares, one within the second, and padding behind each.
+      m.command().segment(0, 2 * codeBlock, share + 70, 0.1, 2);
+      m.command().segment(0, share + 4 * codeBlock, 3 * codeBlock + 9, 0, 1);
+      m.attributes({0, 0}).reals({0.9, 0.99, 1e-6});
+      m.made.rank = rank;
+      m.made.tolerance = copy == DTCC_F32 ? 2e-6f : copy == DTCC_BF16 ? 8e-3f : 1e-3f;
+      cases.push_back(m.made);
+    }
+}
+
 void addAverages(Cases &cases) {
   for (int64_t size : {int64_t{3}, int64_t{9000}})
     for (int64_t step : {1, 2}) {
@@ -554,6 +584,7 @@ std::vector<KernelCase> kernelCases() {
   addEmbeddings(cases);
   addCrossEntropy(cases);
   addUpdates(cases);
+  addCodedUpdates(cases);
   addAverages(cases);
   addRows(cases);
   addWindows(cases);

@@ -244,10 +244,8 @@ struct DispatchExperts : impl::SpmdDispatchExpertsBase<DispatchExperts> {
     if (failed(Dispatcher(module, mesh).run(found->first)))
       return signalPassFailure();
     size_t dispatched = 0, combined = 0;
-    found->first.walk([&](Operation *op) {
-      dispatched += isa<DispatchRowsOp>(op);
-      combined += isa<CombineRowsOp>(op);
-    });
+    found->first.walk([&](DispatchRowsOp) { ++dispatched; });
+    found->first.walk([&](CombineRowsOp) { ++combined; });
     if (dispatched + combined > 0)
       remark::passed(module.getLoc(), remark::RemarkOpts::name("dispatched").category(getArgument()))
           << remark::metric("Dispatches", dispatched) << remark::metric("Combines", combined);

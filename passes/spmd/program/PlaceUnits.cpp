@@ -346,10 +346,8 @@ struct PlaceUnits : impl::SpmdPlaceUnitsBase<PlaceUnits> {
   /// Tells how often units are gathered in a phase, and how many reads these gathers serve.
   void tell(PhaseOp phase) {
     size_t gathers = 0, views = 0;
-    phase.walk([&](Operation *op) {
-      gathers += isa<GatherUnitOp>(op);
-      views += isa<UnitViewOp>(op);
-    });
+    phase.walk([&](GatherUnitOp) { ++gathers; });
+    phase.walk([&](UnitViewOp) { ++views; });
     remark::passed(phase.getLoc(), remark::RemarkOpts::name("gathers").category(getArgument()))
         << remark::metric("Phase", phase.getSymName().str()) << remark::metric("Gathers", gathers)
         << remark::metric("Reads", views);

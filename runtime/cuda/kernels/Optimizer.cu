@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/abi/BlockCodes.h"
 #include "runtime/abi/dtcc_rt.h"
 #include "runtime/cuda/kernels/Cells.h"
 #include "runtime/cuda/kernels/Math.h"
@@ -58,11 +59,9 @@ DTCC_DEVICE void writeCopy(const UpdateCommon &c, int64_t i, float value) {
     static_cast<_Float16 *>(c.copy)[i] = static_cast<_Float16>(value);
 }
 
-/// Runs `element(step of the range, gradient, p, slot 0, slot 1)` for the block's chunk. Elements outside every
-/// range stay. Threads walk ascending elements, so the range is searched once.
-template <int slots, typename Element> DTCC_DEVICE void updateChunkBy(const UpdateCommon &c, Element element) {
-  const int64_t begin = blockX() * updateChunk, end = least(begin + updateChunk, c.size);
-  int64_t range = 0, high = c.rangeCount; // the first range that ends behind `begin`
+/// The first range that ends behind `begin`; their number if there is none.
+DTCC_DEVICE int64_t firstRangeBehind(const UpdateCommon &c, int64_t begin) {
+  int64_t range = 0, high = c.rangeCount;
   while (range < high) {
     int64_t middle = (range + high) / 2;
     if (c.ranges[middle].end <= begin)
@@ -70,6 +69,14 @@ template <int slots, typename Element> DTCC_DEVICE void updateChunkBy(const Upda
     else
       high = middle;
   }
+  return range;
+}
+
+/// Runs `element(step of the range, gradient, p, slot 0, slot 1)` for the block's chunk. Elements outside every
+/// range stay. Threads walk ascending elements, so the range is searched once.
+template <int slots, typename Element> DTCC_DEVICE void updateChunkBy(const UpdateCommon &c, Element element) {
+  const int64_t begin = blockX() * updateChunk, end = least(begin + updateChunk, c.size);
+  int64_t range = firstRangeBehind(c, begin);
   const float scale = *c.scale;
   if (scale != scale)
     return; // noUpdate of runtime/kernels/Optimizer.h
@@ -228,10 +235,14 @@ DTCC_KERNEL(update_ranges, Update, updateThreads) {
   p.common.steps[i] = step;
 }
 
-DTCC_KERNEL(adam, Update, updateThreads) {
-  const float beta2 = static_cast<float>(p.beta2);
-  const float oneMinusBeta1 = static_cast<float>(1 - p.beta1), oneMinusBeta2 = static_cast<float>(1 - p.beta2);
-  updateChunkBy<2>(p.common, [=](const RangeStep &s, float g, float &weight, float &m, float &v) {
+namespace {
+
+/// A cell's step of Adam.
+struct AdamElement {
+  DTCC_DEVICE explicit AdamElement(const Update &p)
+      : beta2(static_cast<float>(p.beta2)), oneMinusBeta1(static_cast<float>(1 - p.beta1)),
+        oneMinusBeta2(static_cast<float>(1 - p.beta2)) {}
+  DTCC_DEVICE void operator()(const RangeStep &s, float g, float &weight, float &m, float &v) const {
     if (s.decay != 0)
       g = weight * s.decay + g;
     weight = weight * s.keep;
@@ -239,7 +250,62 @@ DTCC_KERNEL(adam, Update, updateThreads) {
     v = v * beta2 + (g * oneMinusBeta2) * g;
     float denominator = __builtin_sqrtf(v) / s.root + s.eps;
     weight = weight - (m / denominator) * s.rate;
-  });
+  }
+
+private:
+  float beta2, oneMinusBeta1, oneMinusBeta2;
+};
+
+DTCC_DEVICE float decodedAt(const CodedMoment &moment, int64_t i) {
+  return moment.numbers[moment.codes[i]] * moment.scales[i / dtcc::codeBlock];
+}
+
+DTCC_DEVICE int magnitudeBits(float value) { return __builtin_bit_cast(int, value) & 0x7fffffff; }
+
+/// Codes the values of a block, one a thread; those of threads outside the tensor are 0 and not stored. All threads of
+/// the block call it.
+DTCC_DEVICE void encodeBlock(const CodedMoment &moment, int64_t i, bool isStored, float value, int *room) {
+  // As integers, magnitudes that are no numbers are the largest.
+  const int most = reduceBlock(magnitudeBits(value), room, [](int a, int b) { return largest(a, b); });
+  const float scale = __builtin_bit_cast(float, most);
+  if (threadIndex() == 0)
+    moment.scales[i / dtcc::codeBlock] = scale;
+  if (!isStored)
+    return;
+  const float magnitude = most == 0 ? 0 : __builtin_bit_cast(float, magnitudeBits(value)) / scale;
+  int place = 0; // how many middles are below
+  for (int width = 128; width > 0; width /= 2)
+    if (moment.middles[place + width - 1] < magnitude)
+      place += width;
+  const bool isNegative = __builtin_bit_cast(int, value) < 0;
+  moment.codes[i] = static_cast<uint8_t>(isNegative ? moment.zero - least(place, moment.zero) : moment.zero + place);
+}
+
+} // namespace
+
+DTCC_KERNEL(adam, Update, updateThreads) { updateChunkBy<2>(p.common, AdamElement(p)); }
+
+DTCC_KERNEL(adam_codes, CodedAdam, updateThreads) {
+  static_assert(updateThreads == dtcc::codeBlock, "a thread has a cell of a block");
+  DTCC_SHARED int room[updateThreads / warpSize];
+  const UpdateCommon &c = p.update.common;
+  const int64_t begin = blockX() * dtcc::codeBlock, range = firstRangeBehind(c, begin);
+  const float scale = *c.scale;
+  // Tensors begin at blocks: a block that no range covers from its first cell on has no cell of one.
+  if (scale != scale || range == c.rangeCount || c.ranges[range].begin > begin)
+    return;
+  const int64_t i = begin + threadIndex();
+  const bool isInside = i < c.ranges[range].end;
+  float m = 0, v = 0;
+  if (isInside) {
+    m = decodedAt(p.m, i), v = decodedAt(p.v, i);
+    float weight = c.p[i];
+    AdamElement(p.update)(c.steps[range], cellAt(c.grad, c.gradType, i) * scale, weight, m, v);
+    c.p[i] = weight;
+    writeCopy(c, i, weight);
+  }
+  encodeBlock(p.m, i, isInside, m, room);
+  encodeBlock(p.v, i, isInside, v, room);
 }
 
 namespace {

@@ -95,6 +95,20 @@ struct Update {
   int64_t start; // added to the step's number
 };
 
+/// One moment of a share as 8-bit codes, with the tables of runtime/core/DynamicCodes.h.
+struct CodedMoment {
+  uint8_t *codes;                 // one a cell
+  float *scales;                  // one a block of cells
+  const float *numbers, *middles; // 256 each
+  int32_t zero;                   // the code of 0
+};
+
+/// adam_codes: a block a block of codes (BlockCodes.h).
+struct CodedAdam {
+  Update update; // without slots
+  CodedMoment m, v;
+};
+
 } // namespace dtcc::rt::cuda
 
 #endif // DTCC_RUNTIME_CUDA_KERNELS_OPTIMIZER_H

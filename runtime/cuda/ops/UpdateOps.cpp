@@ -8,6 +8,7 @@
 #include "runtime/cuda/kernels/Optimizer.h"
 #include "runtime/cuda/ops/GradSquaresLaunch.h"
 #include "runtime/cuda/ops/Operands.h"
+#include "runtime/kernels/Optimizer.h"
 #include "runtime/kernels/ops/UpdateRanges.h"
 
 namespace dtcc::rt::cuda {
@@ -132,7 +133,7 @@ public:
     c.grad = call.buffers[0], c.scale = address<const float>(call, 1);
     c.lr = address<const float>(call, 2), c.step = address<const int64_t>(call, 3), c.p = address<float>(call, 4);
     bool aligned = isAligned(c.grad, 16) && isAligned(c.p, 16);
-    for (size_t i = 0; i < slots; ++i) {
+    for (size_t i = 0; i < slots && !hasCodes; ++i) {
       c.slots[i] = address<float>(call, 5 + i);
       aligned &= isAligned(c.slots[i], 16);
     }
@@ -144,13 +145,15 @@ public:
     c.steps = at<RangeStep>(call, 0);
     ranges(call, partsOf(c.rangeCount, updateThreads), updateThreads, p);
     if (c.rangeCount > 0)
-      update(call, partsOf(c.size, updateChunk), updateThreads, p);
+      launch(call);
   }
 
 protected:
+  /// `hasCodes`: the slots are 8-bit codes.
   UpdateOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher, UpdateRule rule, const char *kernel,
-           size_t slots, size_t attributes)
-      : ranges(launcher, "Optimizer", "update_ranges"), update(launcher, "Optimizer", kernel), slots(slots) {
+           size_t slots, size_t attributes, bool hasCodes = false)
+      : update(launcher, "Optimizer", kernel), ranges(launcher, "Optimizer", "update_ranges"), slots(slots),
+        hasCodes(hasCodes) {
     const size_t required = 5 + slots;
     operands.expect(required, attributes);
     p.rule = rule;
@@ -161,8 +164,13 @@ protected:
     operands.scalar(2, "lr");
     operands.scalar(3, "step", DTCC_I64);
     static const char *const names[] = {"p", "slot 0", "slot 1"};
+    if (hasCodes && c.size % codeBlock != 0)
+      operands.reject("a share of codes must be whole blocks, got elements: ", c.size);
     for (size_t i = 4; i < required; ++i)
-      operands.dense(i, names[i - 4], c.size);
+      if (hasCodes && i > 4)
+        operands.expectContiguousRows(operands.tensor(i, names[i - 4], {codedBytes(c.size)}, DTCC_I8), names[i - 4]);
+      else
+        operands.dense(i, names[i - 4], c.size);
     if (std::optional<dtcc_dtype> copyType = operands.halfCopy(required, c.size)) {
       hasCopy = true;
       c.copyType = *copyType;
@@ -171,19 +179,26 @@ protected:
     const BucketSegments segments = bucketSegments(operands, rank, operands.integer(0), communicator, c.size);
     squares.emplace(segments, communicator, static_cast<dtcc_dtype>(grad.dtype), rank, launcher);
     std::vector<rt::UpdateRange> table = updateRanges(segments);
+    for (const rt::UpdateRange &range : table)
+      if (hasCodes && range.begin % codeBlock != 0)
+        operands.reject("tensors of codes must start at whole blocks, got element: ", range.begin);
     static_assert(sizeof(rt::UpdateRange) == sizeof(cuda::UpdateRange), "the table is uploaded as it is");
     c.rangeCount = static_cast<int64_t>(table.size());
     c.ranges = static_cast<const cuda::UpdateRange *>(launcher.upload(std::as_bytes(std::span(table))));
     launcher.reserveWorkspace(table.size() * sizeof(RangeStep));
   }
 
+  /// The pass over the share.
+  virtual void launch(const Call &call) { update(call, partsOf(p.common.size, updateChunk), updateThreads, p); }
+
   Update p = {};
+  Kernel update;
 
 private:
   std::optional<GradSquaresLaunch> squares;
-  Kernel ranges, update;
+  Kernel ranges;
   size_t slots;
-  bool hasCopy = false;
+  bool hasCodes, hasCopy = false;
 };
 
 class AdamOp final : public UpdateOp {
@@ -201,6 +216,35 @@ public:
     p.decay = choice(6, "decay"), p.correction = choice(7, "correction");
     p.start = operands.integer(8);
   }
+};
+
+class CodedAdamOp final : public UpdateOp {
+public:
+  CodedAdamOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher)
+      : UpdateOp(operands, rank, launcher, UpdateRule::Adam, "adam_codes", 2, 5, /*hasCodes=*/true) {
+    p.beta1 = operands.real(2), p.beta2 = operands.real(3), p.eps = operands.real(4);
+    p.decay = static_cast<int32_t>(AdamDecay::Before), p.correction = static_cast<int32_t>(AdamCorrection::BeforeEps);
+    coded.m = tablesOf(DTCC_CODES_SIGNED, launcher), coded.v = tablesOf(DTCC_CODES_UNSIGNED, launcher);
+  }
+
+private:
+  static CodedMoment tablesOf(dtcc_codes kind, Launcher &launcher) {
+    const DynamicCodes &codes = DynamicCodes::of(kind);
+    auto upload = [&](const std::array<float, 256> &table) {
+      return static_cast<const float *>(launcher.upload(std::as_bytes(std::span(table))));
+    };
+    return {nullptr, nullptr, upload(codes.all()), upload(codes.allMiddles()), codes.zeroCode()};
+  }
+  void launch(const Call &call) override {
+    coded.update = p;
+    for (auto [moment, operand] : {std::pair(&coded.m, size_t{5}), {&coded.v, size_t{6}}}) {
+      moment->codes = address<uint8_t>(call, operand);
+      moment->scales = reinterpret_cast<float *>(moment->codes + p.common.size);
+    }
+    update(call, p.common.size / codeBlock, updateThreads, coded);
+  }
+
+  CodedAdam coded = {};
 };
 
 class SgdOp final : public UpdateOp {
@@ -243,6 +287,7 @@ DTCC_CUDA_OP(GRAD_UNSCALE, GradScaleOp, true)
 DTCC_CUDA_OP(MEAN_SCALE, MeanScaleOp)
 DTCC_CUDA_OP(LOSS_SCALE_ADJUST, LossScaleAdjustOp)
 DTCC_CUDA_OP(ADAMW, AdamOp)
+DTCC_CUDA_OP(ADAMW8BIT, CodedAdamOp)
 DTCC_CUDA_OP(SGD, SgdOp)
 DTCC_CUDA_OP(ADAGRAD, AdagradOp)
 DTCC_CUDA_OP(LION, LionOp)
