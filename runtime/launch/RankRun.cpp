@@ -16,9 +16,9 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/Signals.h"
 #include "runtime/data/ReadAhead.h"
-#include "runtime/generate/Generation.h"
 #include "runtime/image/TraceSummary.h"
 #include "runtime/kernels/MeasuredRates.h"
+#include "runtime/launch/Evaluation.h"
 #include "runtime/launch/Initialize.h"
 #include "runtime/launch/Nonfinite.h"
 
@@ -79,7 +79,7 @@ public:
     if (overlaps())
       device->overlap();
     if (shared.options.generate.isAsked())
-      return generate();
+      return finish(base.step, evaluation.generate(shared.begin.seed) ? Status::Done : Status::Interrupted);
     startMetrics();
     forwardBuffers.emplace(rank, *device);
     if (shared.options.evaluation.only) {
@@ -109,7 +109,7 @@ public:
       if (agreed.verdict != Verdict::Good && !recover(facts, agreed.verdict, step))
         return finish(step, Status::Nonfinite);
       bool last = step == shared.steps || agreed.ends();
-      if (evaluatesBehind(step) && agreed.verdict == Verdict::Good && !agreed.ends())
+      if (evaluation.isDue(step, shared.steps) && agreed.verdict == Verdict::Good && !agreed.ends())
         agreed.interrupted = !evaluate(step);
       last |= agreed.ends();
       int64_t every = shared.options.checkpointEvery;
@@ -297,100 +297,18 @@ private:
     }
   }
 
-  /// Continues the prompt. All ranks call it together, and rank 0 writes the tokens.
-  RankResult generate() {
-    const GenerateOptions &options = shared.options.generate;
-    Generation generation(image, options, shared.begin.seed);
-    bool speaks = rank.abi.rank == 0;
-    std::vector<float> logits(
-        static_cast<size_t>(elementCount(image.views()[rank.stage.scalars[DTCC_SCALAR_PREDICTION]])));
-    auto logitsOf = [&](const Batches &batch) -> std::span<const float> {
-      if (agree({interruptRequested()}).interrupted)
-        return {};
-      executor.runFirstOfEvaluation([&](int64_t slot) { fillFrom(batch, slot, 0); },
-                                    shared.options.evaluation.ofAverages);
-      read({DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_PREDICTION});
-      if (float count = *scalar<float>(DTCC_SCALAR_LOSS_COUNT); count != 1)
-        fail("generation gives a label to one position, but the loss of this model counts ", count);
-      std::copy_n(scalar<float>(DTCC_SCALAR_PREDICTION), logits.size(), logits.begin());
-      // All ranks take the token that rank 0 takes.
-      if (!speaks)
-        std::fill(logits.begin(), logits.end(), 0.0f);
-      if (rank.world)
-        rank.world->allReduce(logits.data(), logits.data(), static_cast<int64_t>(logits.size()), DTCC_F32, DTCC_SUM);
-      return logits;
-    };
-    auto begin = Trace::Clock::now();
-    int64_t told = 0;
-    if (speaks && generation.slides())
-      std::cerr << "note: the model sees the last " << generation.window().length() << " tokens\n";
-    std::string prompt;
-    for (int64_t token : options.prompt)
-      prompt += (prompt.empty() ? "" : ",") + std::to_string(token);
-    bool whole = generation.run(logitsOf, [&](int64_t token) {
-      if (speaks)
-        std::cout << (told++ == 0 ? prompt : "") << "," << token << std::flush;
-    });
-    if (speaks && told > 0)
-      std::cout << std::endl;
-    if (speaks)
-      std::cerr << formatText("generated %lld %s in %.1f s, each by a forward pass over %lld tokens\n",
-                              static_cast<long long>(told), told == 1 ? "token" : "tokens",
-                              std::chrono::duration<double>(Trace::Clock::now() - begin).count(),
-                              static_cast<long long>(image.training().tokens / image.mesh().slots()));
-    return finish(base.step, whole ? Status::Done : Status::Interrupted);
-  }
-
-  bool evaluatesBehind(int64_t step) const {
-    int64_t every = shared.options.evaluation.every;
-    return shared.evaluated && (step == shared.steps || (every > 0 && step % every == 0));
-  }
-
-  /// The loss of the evaluated data, in evaluation form; saves the model if it is the smallest so far. All ranks call
-  /// it together. False if it was interrupted: it counts as not begun.
+  /// Evaluates behind `step`, and saves the model if its loss is the least so far. All ranks call it together. False if
+  /// it was interrupted: it counts as not begun.
   bool evaluate(int64_t step) {
-    auto begin = Trace::Clock::now();
-    const EvaluationOptions &options = shared.options.evaluation;
-    EvaluationFacts facts;
-    facts.step = step;
-    facts.isAlone = options.only;
-    facts.batches = shared.evaluated->stepsPerEpoch();
-    if (options.steps > 0)
-      facts.batches = std::min(facts.batches, options.steps);
-    // Losses, counts and hits, which rank 0 reads and tells the others; then the dropped rows of each rank. A run is
-    // not ended by an evaluation in which more rows come than there is room for: that changes nothing that is trained.
-    double total[4] = {0, 0, 0, 0};
-    rank.droppedRows = 0;
-    rank.mayDropRows = shared.options.mayDropRows || !options.only;
-    uint32_t prediction = rank.stage.scalars[DTCC_SCALAR_PREDICTION];
-    bool counts = prediction != DTCC_NONE && image.views()[prediction].rank == 0;
-    const dtcc_scalar scalars[] = {DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_PREDICTION};
-    for (int64_t batch = 0; batch < facts.batches; ++batch) {
-      if (agree({interruptRequested()}).interrupted)
-        return false;
-      executor.runEvaluation([&](int64_t slot) { fillFrom(*shared.evaluated, slot, batch * image.training().batch); },
-                             options.ofAverages);
-      read({DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_PREDICTION});
-      for (int i = 0; rank.abi.rank == 0 && i < (counts ? 3 : 2); ++i)
-        total[i] += static_cast<double>(*scalar<float>(scalars[i]));
-    }
-    rank.mayDropRows = shared.options.mayDropRows;
-    total[3] = static_cast<double>(std::exchange(rank.droppedRows, 0));
-    if (rank.world)
-      rank.world->allReduce(total, total, 4, DTCC_F64, DTCC_SUM);
-    facts.droppedRows = static_cast<int64_t>(total[3]);
-    if (counts)
-      facts.accuracy = total[2] / total[1];
-    facts.loss = total[0] / total[1];
-    facts.lossCount = total[1];
-    facts.isBest = std::isfinite(facts.loss) && (!base.best || facts.loss < *base.best);
-    if (facts.isBest)
-      base.best = facts.loss;
-    facts.seconds = std::chrono::duration<double>(Trace::Clock::now() - begin).count();
+    std::optional<EvaluationFacts> facts = evaluation.evaluate(step, base.best);
+    if (!facts)
+      return false;
+    if (facts->isBest)
+      base.best = facts->loss;
     if (metrics)
-      metrics->evaluation(facts);
-    if (facts.isBest)
-      saveStates(options.best, options.ofAverages);
+      metrics->evaluation(*facts);
+    if (facts->isBest)
+      saveStates(shared.options.evaluation.best, shared.options.evaluation.ofAverages);
     return true;
   }
 
@@ -431,25 +349,6 @@ private:
     metrics->start(facts);
   }
 
-  template <typename T> T *scalar(dtcc_scalar which) {
-    uint32_t view = rank.stage.scalars[which];
-    return view == DTCC_NONE ? nullptr : static_cast<T *>(rank.address(view, 0));
-  }
-
-  template <typename T> void write(dtcc_scalar which, T value) {
-    if (T *place = scalar<T>(which)) {
-      *place = value;
-      device->upload(rank.stage.scalars[which], 0);
-    }
-  }
-  void read(std::initializer_list<dtcc_scalar> which) {
-    std::vector<uint32_t> views;
-    for (dtcc_scalar each : which)
-      if (rank.stage.scalars[each] != DTCC_NONE)
-        views.push_back(rank.stage.scalars[each]);
-    device->download(views);
-  }
-
   /// Rank 0 returns what it read, the others an empty record.
   StepFacts runStep(int64_t step) {
     auto begin = Trace::Clock::now();
@@ -460,11 +359,12 @@ private:
       rank.position->step.store(step, std::memory_order_relaxed);
       rank.position->command.store(Position::noCommand, std::memory_order_relaxed);
     }
-    write(DTCC_SCALAR_LR, static_cast<float>(lr));
+    values.write(DTCC_SCALAR_LR, static_cast<float>(lr));
     // Corrections of bias count the updates; those that a loss scale skipped the program takes off itself.
-    write(DTCC_SCALAR_STEP, step - base.skipped);
+    values.write(DTCC_SCALAR_STEP, step - base.skipped);
     StepFacts facts;
-    const auto *lossScale = scalar<float>(DTCC_SCALAR_LOSS_SCALE), *skipped = scalar<float>(DTCC_SCALAR_SKIPPED);
+    const auto *lossScale = values.get<float>(DTCC_SCALAR_LOSS_SCALE),
+               *skipped = values.get<float>(DTCC_SCALAR_SKIPPED);
     facts.hasLossScale = hasLossScale();
     facts.updatesEarly = early;
     facts.lossScale = lossScale ? static_cast<double>(*lossScale) : 0;
@@ -484,17 +384,17 @@ private:
     facts.gradNorms = gradNorms.end(rank);
     if (!metrics)
       return facts;
-    read({DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_GRAD_NORM, DTCC_SCALAR_LOSS_SCALE,
-          DTCC_SCALAR_SKIPPED});
+    values.read({DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_GRAD_NORM, DTCC_SCALAR_LOSS_SCALE,
+                 DTCC_SCALAR_SKIPPED});
     facts.step = step;
-    auto *sum = scalar<float>(DTCC_SCALAR_LOSS_SUM), *count = scalar<float>(DTCC_SCALAR_LOSS_COUNT);
+    auto *sum = values.get<float>(DTCC_SCALAR_LOSS_SUM), *count = values.get<float>(DTCC_SCALAR_LOSS_COUNT);
     if (count)
       facts.lossCount = static_cast<double>(*count);
     if (sum)
       facts.loss = static_cast<double>(*sum) / facts.lossCount;
     if (std::isnan(facts.loss))
       facts.loss = std::numeric_limits<double>::quiet_NaN(); // without a sign, which says nothing
-    if (auto *norm = scalar<float>(DTCC_SCALAR_GRAD_NORM)) {
+    if (auto *norm = values.get<float>(DTCC_SCALAR_GRAD_NORM)) {
       facts.hasGradNorm = true;
       facts.gradNorm = static_cast<double>(*norm);
       facts.gradNormLimit = rank.gradNormLimit;
@@ -518,15 +418,8 @@ private:
 
   void fill(int64_t slot, int64_t first) {
     auto begin = Trace::Clock::now();
-    fillFrom(shared.batches, slot, first);
+    values.fill(shared.batches, slot, first);
     dataSeconds += std::chrono::duration<double>(Trace::Clock::now() - begin).count();
-  }
-
-  void fillFrom(const Batches &batches, int64_t slot, int64_t first) {
-    batches.fill(rank, slot, first);
-    for (const dtcc_input &input : rowsOf(rank.stage.inputs, image.inputs()))
-      if (input.view != DTCC_NONE)
-        device->upload(input.view, slot);
   }
 
   RunPosition positionAfter(int64_t step) const {
@@ -545,6 +438,9 @@ private:
   RankWhereabouts where{rank};
   std::unique_ptr<Device> device;
   Executor executor;
+  StepValues values{rank, *device};
+  Evaluation evaluation{shared.options, shared.evaluated, rank,
+                        executor,       values,           [this] { return agree({interruptRequested()}).interrupted; }};
   std::unique_ptr<Communicator> world;
   std::vector<std::unique_ptr<Communicator>> groups;
   std::optional<Metrics> metrics;
