@@ -48,7 +48,7 @@ def search(name, path, limit):
     with tempfile.NamedTemporaryFile("r") as out:
         # GNU time tells processor seconds of the child alone.
         command = ["/usr/bin/time", "-f", "%U %S %M", "-o", out.name, measure.tool("dtcc-plan"), "search", path,
-                   f"--cluster={cluster}", "--top=1", "--bind=" + ",".join(f"{s}={n}" for s, n in bind.items())]
+                   f"--cluster={cluster}", "--top=1", *(["--bind=" + ",".join(f"{s}={n}" for s, n in bind.items())] if bind else [])]
         row = {"structure": name, "parameters": cells, "cluster": cluster, "bind": bind}
         try:
             wall, _, text = measure.run(command, limit)

@@ -45,7 +45,8 @@ def train(path, plan, sizes, folder):
     program = os.path.join(folder, "program")
     named = {d.dim_param for value in onnx.load(path).graph.input for d in value.type.tensor_type.shape.dim}
     bind = ",".join(f"{name}={size}" for name, size in sizes.items() if name in named)
-    command = ["dtcc", path, f"--bind={bind}", f"--optimizer=sgd:lr={RATE}", f"--mesh={mesh}", *options, "-o", program]
+    command = ["dtcc", path, f"--optimizer=sgd:lr={RATE}", f"--mesh={mesh}", *options, "-o", program]
+    command += [f"--bind={bind}"] if bind else []
     run = [program, "--data=" + os.path.join(folder, "data"), f"--steps={STEPS}", f"--metrics={program}.jsonl"]
     for words in (command, run):
         done = subprocess.run(words, capture_output=True, text=True, timeout=300)
