@@ -38,7 +38,7 @@ struct TransformerProblem {
   /// The host. If its memory is known, optimizer state and activations may be offloaded to it.
   cost::HostSide host;
   bool mayOffloadActivations = true;
-  /// What all layers compute again; if absent, each layer has its own mode.
+  /// The recomputation of all layers; if absent, each layer has its own mode.
   std::optional<Recompute> recompute = {};
   /// All device kinds of a heterogeneous cluster, the first that of `device`. A stage lies on one kind.
   std::vector<DeviceKind> kinds = {};

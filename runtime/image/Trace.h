@@ -33,7 +33,7 @@ struct StepWindow {
 
 /// "forward", "backward" or "update".
 const char *passName(const dtcc_command &command);
-/// By number, whether a command belongs to evaluations alone.
+/// Whether each command, by its number, belongs to evaluations alone.
 std::vector<bool> evaluationCommands(const Image &image);
 /// The layer that holds a module: its path up to the first number, as "blocks.3" of "blocks.3.mlp.up", or to the first
 /// dot if it has no number.

@@ -77,7 +77,7 @@ private:
   std::vector<Part> evaluation;
 };
 
-/// By communicator, whether a stream beside the first uses it.
+/// Whether a stream beside the first uses each communicator.
 std::vector<bool> communicatorsOfStreams(const Image &image);
 
 /// Bytes of all arenas of one rank of a stage, in memory of its device.

@@ -66,9 +66,9 @@ private:
   States &states;
   /// Initializers that the exporter merged, and the use that kept the name: node output and operand.
   llvm::StringMap<std::pair<std::string, unsigned>> merged;
-  /// By initializer, the states that hold the parameters which the trace tells apart, by the parameters' names.
+  /// The states of each initializer that holds several parameters of the trace, by the parameters' names.
   llvm::StringMap<llvm::StringMap<std::string>> toldApart;
-  /// By initializer, the parameter that it is, where the trace says so, and whether rows of it are looked up.
+  /// The parameter that each initializer is, where the trace says so, and whether rows of it are looked up.
   llvm::StringMap<std::pair<std::string, bool>> inModule;
   /// Values of initializers inside loops and functions. All steps of a loop read one parameter.
   llvm::DenseMap<const ::onnx::TensorProto *, Tensor> innerStates;

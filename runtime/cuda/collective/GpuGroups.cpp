@@ -20,7 +20,7 @@ std::string nameOf(const Image &image, size_t communicator) {
   return std::string(image.string(image.communicators()[communicator].name));
 }
 
-/// By communicator, whether a command for which `uses` holds names it.
+/// Whether a command for which `uses` holds names each communicator.
 template <typename Uses> std::vector<bool> usedBy(const Rank &rank, Uses uses) {
   std::vector<bool> used(rank.communicators.size());
   for (const dtcc_command &command : rank.image.commands())
