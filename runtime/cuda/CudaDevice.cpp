@@ -373,9 +373,9 @@ void CudaDevice::run(uint32_t number, void *const *buffers, const void *predicat
   const bool isTraced = setup.trace && setup.trace->records(rank.abi.step);
   auto begin = isTraced ? Trace::Clock::now() : Trace::Clock::time_point();
   if (made.op)
-    made.op->run(rank, {stream.handle, buffers, predicate, stream.workspace});
+    gpu.issuing([&] { made.op->run(rank, {stream.handle, buffers, predicate, stream.workspace}); });
   else if (made.kernel)
-    launchKernel(number, buffers, predicate);
+    gpu.issuing([&] { launchKernel(number, buffers, predicate); });
   else if (isSet(predicate, stream.handle))
     groups.run(rank.image.commands()[number], made.rows.get(), stream.handle, buffers);
   if (isTraced) {

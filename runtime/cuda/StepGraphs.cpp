@@ -46,7 +46,8 @@ CUgraphExec capture(Gpu &gpu, CUstream origin, const std::function<void()> &work
 
 void launch(Gpu &gpu, CUgraphExec graph) {
   gpu.nowDoing("a step");
-  gpu.check(driver().launchGraph(graph, gpu.firstStream()), "cuGraphLaunch");
+  CUresult error = gpu.waiting([&] { return driver().launchGraph(graph, gpu.firstStream()); });
+  gpu.check(error, "cuGraphLaunch");
 }
 
 } // namespace

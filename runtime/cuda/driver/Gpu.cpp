@@ -34,6 +34,16 @@ Gpu::Gpu(int64_t rank, int64_t ordinal) : cuda(driver()), rank(rank) {
   makeCurrent();
 }
 
+void Gpu::beginWait() {
+  isWaiting = true;
+  waits->begin(doing);
+}
+
+void Gpu::endWait() {
+  isWaiting = false;
+  waits->end();
+}
+
 void Gpu::makeCurrent() const { check(cuda.setContext(context), "cuCtxSetCurrent"); }
 
 Gpu::~Gpu() {

@@ -19,6 +19,7 @@
 #include "runtime/cuda/driver/CudaOp.h"
 #include "runtime/cuda/driver/Driver.h"
 
+#include <exception>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -52,14 +53,29 @@ public:
   void makeCurrent() const;
   /// Sets the observer of waits, or null.
   void tell(GpuWaits *other) { waits = other; }
-  /// Runs `call`, which may wait for other ranks. It does not throw.
+  /// Runs `call`, which may wait for other ranks, as part of the wait under way if there is one. It does not throw.
   template <typename Call> auto waiting(Call &&call) {
-    if (waits)
-      waits->begin(doing);
+    if (!waits || isWaiting)
+      return call();
+    beginWait();
     auto result = call();
-    if (waits)
-      waits->end();
+    endWait();
     return result;
+  }
+  /// Runs `call`, which issues work to the GPU and may throw. The driver holds up a launch while about a thousand before
+  /// it have not begun, and they may stand behind a collective that waits for other ranks.
+  template <typename Call> void issuing(Call &&call) {
+    std::exception_ptr problem;
+    waiting([&] {
+      try {
+        call();
+      } catch (...) {
+        problem = std::current_exception();
+      }
+      return 0;
+    });
+    if (problem)
+      std::rethrow_exception(problem);
   }
   /// Sets the activity that error messages of this rank name.
   void nowDoing(std::string_view what) { doing = what; }
@@ -103,11 +119,15 @@ public:
   void check(CUresult error, const char *call) const;
 
 private:
+  void beginWait();
+  void endWait();
+
   const Driver &cuda;
   int64_t rank;
   CUdevice device = 0;
   CUcontext context = nullptr;
   GpuWaits *waits = nullptr;
+  bool isWaiting = false;
   GpuInfo about;
   std::string_view doing = "starting";
   bool capturing = false;

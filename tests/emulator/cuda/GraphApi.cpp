@@ -184,6 +184,7 @@ CUresult cuGraphLaunch(Executable *handle, CUstream onto) {
         break;
       }
     }
+    emulation.makeRoom(lock, origin);
   });
 }
 CUresult cuGraphExecDestroy(Executable *graph) {

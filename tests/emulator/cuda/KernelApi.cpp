@@ -212,6 +212,7 @@ CUresult cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned
       now.parameters = pointers.data();
       machine->launch(name, now);
     });
+    emulation.makeRoom(lock, stream);
   });
 }
 }

@@ -29,6 +29,7 @@ Emulation::Emulation() {
   seed = variable("DTCC_EMULATED_GPU_SEED", 0);
   random.seed(seed);
   mostCaptured = variable("DTCC_EMULATED_GPU_MOST_CAPTURED", 0);
+  mostQueued = variable("DTCC_EMULATED_GPU_MOST_QUEUED", 0);
   for (uint64_t i = 0; i < count; ++i) {
     devices.push_back(std::make_unique<Device>());
     devices.back()->number = int(i);
@@ -183,6 +184,11 @@ void Emulation::forceAll(Lock &lock, Device &device) {
   std::vector<Stream *> all(device.streams.begin(), device.streams.end());
   for (Stream *stream : all)
     force(lock, *stream, stream->issued());
+}
+
+void Emulation::makeRoom(Lock &lock, Stream &stream) {
+  if (mostQueued && !stream.capture && stream.issued() > mostQueued)
+    force(lock, stream, stream.issued() - mostQueued);
 }
 
 void Emulation::advance(Lock &lock, Stream &stream) {

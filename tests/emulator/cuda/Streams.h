@@ -112,6 +112,7 @@ public:
   unsigned kernelThreads = 1;
   uint64_t seed = 0;
   uint64_t mostCaptured = 0; ///< work that a graph can hold; 0: any
+  uint64_t mostQueued = 0;   ///< work of a stream behind which a launch waits; 0: any
   std::condition_variable changed;
 
   Stream &streamOf(void *handle);
@@ -124,6 +125,8 @@ public:
   /// Until the first `position` works of the stream are done.
   void force(Lock &lock, Stream &stream, uint64_t position);
   void forceAll(Lock &lock, Device &device);
+  /// Waits, as a driver in a launch, until the stream has no more work before it than it can hold.
+  void makeRoom(Lock &lock, Stream &stream);
   /// Does what is first on a stream: who polls gets on.
   void advance(Lock &lock, Stream &stream);
   /// Address of these bytes of a device; throws CallError if they are not its memory.
