@@ -62,8 +62,8 @@ public:
     endWait();
     return result;
   }
-  /// Runs `call`, which issues work to the GPU and may throw. The driver holds up a launch while about a thousand before
-  /// it have not begun, and they may stand behind a collective that waits for other ranks.
+  /// Runs `call`, which issues work to the GPU and may throw. The driver holds up a launch while about a thousand
+  /// before it have not begun, and they may stand behind a collective that waits for other ranks.
   template <typename Call> void issuing(Call &&call) {
     std::exception_ptr problem;
     waiting([&] {
