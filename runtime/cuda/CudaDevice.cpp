@@ -139,7 +139,7 @@ void CudaDevice::bind(uint32_t number) {
     break;
   case DTCC_COLLECTIVE:
     if (GpuRows::takes(command))
-      made.rows = std::make_unique<GpuRows>(RowShape::of(command, rank.image), launcher);
+      made.rows = GpuRows::bind(RowShape::of(command, rank.image), launcher);
     break;
   default:
     break;

@@ -137,19 +137,19 @@ void checkView(const Image &image, size_t i) {
   check.require(end <= Wide(image.arenas()[view.arena].bytes), "the view must end inside its arena", int64_t(end));
 }
 
-/// Rows, picks and output, what comes back (combine alone), what waits to be sent (GPUs alone), lists.
+/// Rows, picks and output, what comes back (combine alone), what waits to be sent (GPUs alone, but for a combine with a
+/// bound), lists.
 void checkRowExchange(const Image &image, const dtcc_command &command, const RowChecker &check) {
   auto views = image.views();
   auto operands = image.operands(command);
   bool combine = command.op == DTCC_COMBINE_ROWS;
-  bool packs = image.isForGpus();
+  const int64_t room = command.attribute_count == 2 ? image.attributes(command)[1] : 0;
+  bool packs = image.isForGpus() && !(combine && room > 0);
   check.require(operands.size() == size_t(4 + combine + packs), "number of operands must fit the command",
                 operands.size());
   check.require(command.attribute_count >= 1 && command.attribute_count <= 2 && image.attributes(command)[0] >= 1,
                 "an exchange of rows must have a member's number of experts", command.attribute_count);
-  const int64_t room = command.attribute_count == 2 ? image.attributes(command)[1] : 0;
-  check.require(command.attribute_count == 1 || (room >= 1 && !packs),
-                "room for rows must be at least 1, of a program for processors", room);
+  check.require(command.attribute_count == 1 || room >= 1, "room for rows must be at least 1", room);
   const dtcc_view &in = views[operands[0]], &ids = views[operands[1]], &out = views[operands[2]];
   const dtcc_view &lists = views[operands.back()];
   for (uint32_t view : operands)

@@ -7,6 +7,10 @@
 
 #include "runtime/image/Rank.h"
 
+#include "runtime/core/Error.h"
+
+#include <cmath>
+
 namespace dtcc::rt {
 
 Rank::Rank(const Image &image, int64_t rank, ThreadTeam &team, uint64_t seed)
@@ -24,6 +28,19 @@ std::string Rank::whereaboutsAt(int64_t step, uint32_t number) const {
       text += ", phase '" + std::string(image.string(phase.name)) + "'";
   return text + ", command " + std::to_string(number) + " (" +
          std::string(image.string(image.commands()[number].name)) + ")";
+}
+
+void Rank::checkRoom(int64_t wanted, int64_t room, double mean, bool counts) {
+  if (wanted <= room)
+    return;
+  if (!mayDropRows) {
+    // Rounded up, so that the number that is said suffices.
+    const double needed = std::ceil(100 * static_cast<double>(wanted) / mean) / 100;
+    fail("step ", abi.step, ": the experts of a rank are picked by ", wanted, " rows, and it has room for ", room,
+         ": compile with --moe-capacity=", needed,
+         " or more, or drop the rows beyond the room (--on-moe-overflow=drop)");
+  }
+  droppedRows += counts ? wanted - room : 0;
 }
 
 void Rank::enterSlot(int64_t slot) {

@@ -91,6 +91,9 @@ struct Rank {
   /// dropped only if `mayDropRows`, else that is an error.
   int64_t droppedRows = 0;
   bool mayDropRows = false;
+  /// Throws Error if `wanted` rows, which were picked for this rank's experts, are more than its `room` and none may be
+  /// dropped. `mean`: the rows that a rank would get if all got the same. Adds to droppedRows if it `counts`.
+  void checkRoom(int64_t wanted, int64_t room, double mean, bool counts);
 
   /// "step 5, phase 'forward', command 12 (all_reduce of wte)": what the rank is doing, for people.
   std::string whereabouts() const { return whereaboutsAt(abi.step, exchange.load(std::memory_order_relaxed)); }

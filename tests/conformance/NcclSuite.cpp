@@ -139,18 +139,21 @@ public:
 
   void dispatch(const RowExchange &exchange, const void *in, void *out, int64_t columns, dtcc_dtype type) override {
     RowShape shape = shapeOf(exchange, false, columns, type);
-    int64_t mine = exchange.tokens * shape.rowBytes();
-    void *buffers[] = {bench.load(in, mine), loadIds(exchange), bench.load(out, members * mine), pieces(shape),
-                       lists(exchange)};
+    int64_t mine = exchange.tokens * shape.rowBytes(), there = bytesThere(shape);
+    void *buffers[] = {bench.load(in, mine), loadIds(exchange), bench.load(out, there), pieces(shape), lists(exchange)};
     run(shape, buffers);
-    bench.store(out, buffers[2], members * mine);
+    bench.store(out, buffers[2], there);
   }
   void combine(const RowExchange &exchange, const void *in, void *out, int64_t columns, dtcc_dtype type) override {
     RowShape shape = shapeOf(exchange, true, columns, type);
     int64_t mine = exchange.tokens * shape.rowBytes();
-    void *buffers[] = {bench.load(in, members * mine),    loadIds(exchange), bench.load(out, mine),
-                       bench.room(mine * shape.copies()), pieces(shape),     lists(exchange)};
-    run(shape, buffers);
+    std::vector<void *> buffers = {bench.load(in, bytesThere(shape)), loadIds(exchange), bench.load(out, mine),
+                                   bench.room(mine * shape.copies())};
+    // Rows that lie side by side are not packed again.
+    if (exchange.room == 0)
+      buffers.push_back(pieces(shape));
+    buffers.push_back(lists(exchange));
+    run(shape, buffers.data());
     bench.store(out, buffers[2], mine);
   }
 
@@ -169,7 +172,12 @@ private:
           dog);
   }
   RowShape shapeOf(const RowExchange &exchange, bool combines, int64_t columns, dtcc_dtype type) const {
-    return {combines, members, exchange.tokens, exchange.picks, exchange.experts, columns, type, exchange.idType};
+    return {combines, members, exchange.tokens, exchange.picks, exchange.experts,
+            columns,  type,    exchange.idType, exchange.room};
+  }
+  /// Bytes of rows where their experts are.
+  static int64_t bytesThere(const RowShape &shape) {
+    return (shape.bound > 0 ? shape.bound : shape.members * shape.tokens) * shape.rowBytes();
   }
   void *loadIds(const RowExchange &exchange) {
     return bench.load(exchange.ids, members * exchange.tokens * exchange.picks * dtcc_dtype_size(exchange.idType));
@@ -178,7 +186,7 @@ private:
   void *lists(const RowExchange &exchange) { return bench.room(exchange.listLength(members) * 8); }
   void run(const RowShape &shape, void *const *buffers) {
     GpuLauncher launcher(bench.gpu, 0);
-    GpuRows(shape, launcher).run(bench.gpu, *group, bench.gpu.firstStream(), buffers);
+    GpuRows::bind(shape, launcher)->run(bench.gpu, *group, bench.gpu.firstStream(), buffers);
   }
 
   Communicator &host;

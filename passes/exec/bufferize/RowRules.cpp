@@ -8,7 +8,7 @@
 // Without a bound the arena holds the worst case, all tokens of the group on one rank: the
 // rows in the places of all tokens, and for what comes back one row for each pick of this
 // rank's. With one (--moe-capacity) the rows of picks lie side by side. A GPU packs the rows
-// that it sends, a round at a time.
+// that it sends, a round at a time, but not those that lie side by side.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,13 +30,12 @@ template <typename Op> static LogicalResult lowerRows(Op op, Bufferizer &b, Coll
     cells *= size;
   // Rows of a token that a rank gets back: one of each rank, or with a bound one of each pick.
   int64_t tokens = cells / picks / members, copies = op.getRoom() ? picks : std::min(members, picks);
-  if (op.getRoom() && b.packsRows())
-    return op.emitError("has no form for GPUs with a bound of rows: leave --moe-capacity out");
   SmallVector<Value> outs{b.view(to)};
   if (kind == CollectiveKind::CombineRows)
     outs.push_back(b.view(
         b.storage.allocate(RankedTensorType::get({tokens * copies, rows.sizes.back()}, rows.element), "returned")));
-  if (b.packsRows()) {
+  // With a bound the rows that go back lie side by side already.
+  if (b.packsRows() && !(op.getRoom() && kind == CollectiveKind::CombineRows)) {
     int64_t waiting = members * gpu_workspace::rowsOfRound(tokens, copies, members);
     outs.push_back(
         b.view(b.storage.allocate(RankedTensorType::get({waiting, rows.sizes.back()}, rows.element), "packed")));

@@ -10,8 +10,7 @@
 // from the host: it waits for two integers a member, nothing else of an exchange.
 //
 // Rows for a member are packed into one piece, as many as it has room for (rowsOfRound of
-// GpuWorkspace.h), in as many rounds as the longest list takes. What comes in waits in the
-// end of its member's part of the output, and is spread from there.
+// GpuWorkspace.h), in as many rounds as the longest list takes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,11 +32,12 @@ struct RowShape {
   bool combines; /* what experts made of rows comes back, else rows go to them */
   int64_t members, tokens, picks, experts, columns;
   dtcc_dtype type, idType;
+  int64_t bound = 0; /* rows of picks that a member has room for; 0: rows are those of tokens, with room for all */
 
   /// Shape of the rows that a checked command exchanges.
   static RowShape of(const dtcc_command &command, const Image &image);
-  /// The members that a row goes to at most.
-  int64_t copies() const { return std::min(members, picks); }
+  /// The most rows of a token that go out.
+  int64_t copies() const { return bound > 0 ? picks : std::min(members, picks); }
   int64_t rowBytes() const { return columns * dtcc_dtype_size(type); }
   /// Rows for a member that are sent at a time.
   int64_t room() const { return gpu_workspace::rowsOfRound(tokens, copies(), members); }
@@ -49,23 +49,47 @@ public:
     return command.kind == DTCC_COLLECTIVE && collectiveInfo(command.op).traffic == Traffic::ToPicked;
   }
   /// Called in the bind phase. Throws Error for rows that are neither f32 nor of a 16-bit type.
-  GpuRows(const RowShape &shape, Launcher &launcher);
+  static std::unique_ptr<GpuRows> bind(const RowShape &shape, Launcher &launcher);
+  virtual ~GpuRows() = default;
 
   /// After what stands on `stream`, which `group` uses. `buffers`: the GPU's addresses of the operands. Throws Error
   /// for a pick that is no expert.
-  /// Operands are those of dtcc_rt.h.
+  /// Operands are those of Collectives.def.
   void run(Gpu &gpu, NcclCommunicator &group, CUstream stream, void *const *buffers);
 
-private:
+protected:
+  GpuRows(const RowShape &shape, Launcher &launcher);
+
+  struct Run {
+    Gpu &gpu;
+    NcclCommunicator &group;
+    const Call &call;
+    const void *ids;
+    std::byte *in, *out, *received, *packed; /* received: as rows come in, before they are spread or summed */
+    int32_t *lists;
+  };
+  /// Numbers the rows that go out and those that come in. Returns the address of their counts.
+  virtual const int32_t *route(const Run &run) = 0;
+  /// Moves the rows, whose counts are known.
+  virtual void exchange(const Run &run) = 0;
+
   std::span<const int32_t> outgoing() const { return std::span(counts).first(counts.size() / 2); }
   std::span<const int32_t> incoming() const { return std::span(counts).last(counts.size() / 2); }
+  /// Logarithm of the bytes that kernels move at a time, which rows and both addresses are multiples of.
+  int unitOf(const void *from, const void *to) const;
 
-  RowShape shape;
+  const RowShape shape;
   Launcher &launcher;
-  std::vector<int32_t> counts; /* of rows to each member, then from each */
   std::vector<NcclCommunicator::Piece> sends, receives;
-  Kernel route, packs[5], spreads[5], sum; /* by the logarithm of what they move at a time */
+
+private:
+  std::vector<int32_t> counts; /* of rows to each member, then from each */
 };
+
+/// The exchange whose rows have the places of all members' tokens.
+std::unique_ptr<GpuRows> bindTokenRows(const RowShape &shape, Launcher &launcher);
+/// The exchange whose rows are those of kept picks, with a bound (--moe-capacity).
+std::unique_ptr<GpuRows> bindPickedRows(const RowShape &shape, Launcher &launcher);
 
 } // namespace dtcc::rt::cuda
 

@@ -7,8 +7,9 @@
 //
 // A CudaOp is to GPUs what runtime/kernels/ops/LibraryOp.h is to processors: one per command and rank, made
 // in the bind phase. It asks its Launcher for kernels, scratch memory and tables there;
-// run() issues launches and neither waits nor allocates. Scalars that a command reads lie
-// in the GPU's memory, so that no step waits for one.
+// run() issues launches and does not allocate. Scalars that a command reads lie in the GPU's
+// memory, so that no step waits for one. An op waits only where the host must know what a
+// kernel found (Launcher::hostCell); a step with such an op is no graph.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,6 +80,8 @@ public:
   virtual void reserveWorkspace(uint64_t bytes) = 0;
   /// A copy in the GPU's memory that lives as long as the launcher.
   virtual const void *upload(std::span<const std::byte> bytes) = 0;
+  /// An integer of the host that kernels can write. It lives as long as the launcher.
+  virtual int64_t *hostCell() = 0;
   virtual int multiprocessors() const = 0;
   /// A handle of cublasLt (CublasLt.h); null where the library is not there.
   virtual void *products() { return nullptr; }
@@ -90,6 +93,8 @@ public:
   virtual void launch(CUfunction function, CUstream stream, const LaunchShape &shape, void **parameters) = 0;
   /// Bytes between memory of the GPU and locked memory of the host, beside kernels: by no multiprocessor.
   virtual void copy(void *to, const void *from, uint64_t bytes, CUstream stream) = 0;
+  /// Waits for what stands on a stream.
+  virtual void wait(CUstream stream) = 0;
 };
 
 /// Makes the op of one DTCC_LIBRARY, DTCC_COPY or DTCC_FILL command of the rank's image. Throws Error if operands or

@@ -138,6 +138,10 @@ void Gpu::copyWithin(CUdeviceptr to, CUdeviceptr from, uint64_t bytes, CUstream 
     check(cuda.copyWithin(to, from, bytes, stream), "cuMemcpyDtoDAsync");
 }
 
+void Gpu::clear(CUdeviceptr at, uint64_t bytes, CUstream stream) {
+  if (bytes > 0)
+    check(cuda.setBytes(at, 0, bytes, stream), "cuMemsetD8Async");
+}
 void Gpu::copyToHost(void *to, CUdeviceptr from, uint64_t bytes, CUstream stream) {
   if (bytes > 0)
     // Into memory that is not locked: it waits for what stands before it.

@@ -104,6 +104,7 @@ public:
   void synchronize(CUstream stream);
   void copyToDevice(CUdeviceptr to, const void *from, uint64_t bytes, CUstream stream);
   void copyWithin(CUdeviceptr to, CUdeviceptr from, uint64_t bytes, CUstream stream);
+  void clear(CUdeviceptr at, uint64_t bytes, CUstream stream);
   void copyToHost(void *to, CUdeviceptr from, uint64_t bytes, CUstream stream);
 
   /// Whether what the rank issues is being captured as a graph, and not run.

@@ -84,6 +84,10 @@ const void *GpuLauncher::upload(std::span<const std::byte> bytes) {
   return reinterpret_cast<const void *>(address);
 }
 
+int64_t *GpuLauncher::hostCell() {
+  return reinterpret_cast<int64_t *>(gpu.allocateLocked(sizeof(int64_t), "a count that a kernel finds"));
+}
+
 void GpuLauncher::copy(void *to, const void *from, uint64_t bytes, CUstream stream) {
   if (bytes > 0)
     gpu.check(driver().copy(reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from), bytes, stream),

@@ -26,6 +26,7 @@ public:
   CUfunction kernel(const char *module, const char *name, uint64_t sharedBytes) override;
   void reserveWorkspace(uint64_t bytes) override;
   const void *upload(std::span<const std::byte> bytes) override;
+  int64_t *hostCell() override;
   int multiprocessors() const override { return gpu.info().multiprocessors; }
   void *products() override;
   void *fusions() override;
@@ -33,6 +34,7 @@ public:
     gpu.launch(function, stream, shape, parameters);
   }
   void copy(void *to, const void *from, uint64_t bytes, CUstream stream) override;
+  void wait(CUstream stream) override { gpu.synchronize(stream); }
 
   /// Attention by kernels of ours alone.
   void useOwnAttention() { dnnTried = true; }

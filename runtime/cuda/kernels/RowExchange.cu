@@ -23,6 +23,71 @@ DTCC_DEVICE bool wants(const RouteRows &p, int64_t place, int64_t member, bool &
   return found;
 }
 
+template <typename Unit> DTCC_DEVICE void packPicks(const PackPickedRows &p) {
+  for (int64_t i = blockX(); i < p.tokens * p.picks; i += blocksX()) {
+    const int64_t number = p.numbers[i] - p.first;
+    if (p.numbers[i] < 0 || number < 0 || number >= p.room)
+      continue;
+    const Unit *from = static_cast<const Unit *>(p.rows) + i / p.picks * p.units;
+    Unit *to = static_cast<Unit *>(p.packed) + (p.ids[i] / p.experts * p.room + number) * p.units;
+    for (int64_t c = threadIndex(); c < p.units; c += routeThreads)
+      to[c] = from[c];
+  }
+}
+
+/// Returns the member behind `last` that keeps a pick of the token, or -1.
+DTCC_DEVICE int64_t nextMember(const SumPickedRows &p, int64_t token, int64_t last) {
+  int64_t next = -1;
+  for (int64_t i = token * p.picks; i < (token + 1) * p.picks; ++i)
+    if (const int64_t member = p.ids[i] / p.experts; p.numbers[i] >= 0 && member > last && (next < 0 || member < next))
+      next = member;
+  return next;
+}
+
+/// A member's rows are rounded once, as if it had added them up itself.
+template <typename T> DTCC_DEVICE void sumPicks(const SumPickedRows &p) {
+  for (int64_t token = blockX(); token < p.tokens; token += blocksX())
+    for (int64_t c = threadIndex(); c < p.columns; c += routeThreads) {
+      float sum = 0;
+      bool any = false;
+      int64_t begin = 0, last = 0;
+      for (int64_t member = nextMember(p, token, -1); member >= 0; member = nextMember(p, token, member)) {
+        for (; last < member; ++last)
+          begin += p.counts[last];
+        float part = 0;
+        bool some = false;
+        for (int64_t i = token * p.picks; i < (token + 1) * p.picks; ++i) {
+          if (p.numbers[i] < 0 || p.ids[i] / p.experts != member)
+            continue;
+          const float row =
+              static_cast<float>(static_cast<const T *>(p.received)[(begin + p.numbers[i]) * p.columns + c]);
+          part = some ? part + row : row;
+          some = true;
+        }
+        part = static_cast<float>(static_cast<T>(part));
+        sum = any ? sum + part : part;
+        any = true;
+      }
+      static_cast<T *>(p.out)[token * p.columns + c] = static_cast<T>(sum);
+    }
+}
+
+/// The sum of the block's values of threads before this one, and of all.
+struct Before {
+  int64_t mine, all;
+};
+DTCC_DEVICE Before sumBefore(int32_t *values, int32_t value) {
+  synchronize();
+  values[threadIndex()] = value;
+  synchronize();
+  Before sum = {0, 0};
+  for (int thread = 0; thread < routeThreads; ++thread) {
+    sum.mine += thread < threadIndex() ? values[thread] : 0;
+    sum.all += values[thread];
+  }
+  return sum;
+}
+
 template <typename Unit> DTCC_DEVICE void pack(const PackRows &p) {
   for (int64_t i = blockX(); i < p.members * p.tokens; i += blocksX()) {
     const int64_t number = p.numbers[i] - p.first, member = i / p.tokens;
@@ -108,8 +173,66 @@ DTCC_KERNEL(route_rows, RouteRows, routeThreads) {
     p.counts[blockX()] = anyWrong ? -1 : total;
 }
 
+DTCC_KERNEL(route_picks, RoutePicks, routeThreads) {
+  DTCC_SHARED int32_t values[routeThreads];
+  const bool comes = blockX() >= p.members;
+  const int64_t member = comes ? blockX() - p.members : blockX();
+  const int64_t holder = comes ? p.me : member, ofOwner = p.tokens * p.picks;
+  const int64_t begin = (comes ? member : p.me) * ofOwner, end = begin + ofOwner;
+  const int64_t share = (end + routeThreads - 1) / routeThreads, from = threadIndex() * share;
+  const int64_t until = from + share < end ? from + share : end;
+  int32_t hits = 0, earlier = 0, wrong = 0;
+  for (int64_t at = from; at < until; ++at) {
+    const int64_t id = p.ids[at];
+    wrong |= id < 0 || id >= p.experts * p.members;
+    const bool hit = id / p.experts == holder;
+    hits += hit;
+    earlier += hit && at < begin;
+  }
+  const Before found = sumBefore(values, hits);
+  const int64_t start = sumBefore(values, earlier).all;
+  const bool anyWrong = sumBefore(values, wrong).all != 0;
+  int64_t number = found.mine;
+  for (int64_t at = from; at < until && !comes; ++at)
+    if (p.ids[at] / p.experts == holder) {
+      if (at >= begin)
+        p.numbers[at - begin] = number < p.room ? static_cast<int32_t>(number - start) : -1;
+      ++number;
+    }
+  const int64_t kept = (found.all < p.room ? found.all : p.room) - (start < p.room ? start : p.room);
+  if (threadIndex() == 0)
+    p.counts[blockX()] = anyWrong ? -1 : static_cast<int32_t>(kept);
+}
+
+DTCC_KERNEL(keep_picks, KeepPicks, routeThreads) {
+  DTCC_SHARED int32_t values[routeThreads];
+  auto write = [&](int64_t row, int64_t id, int64_t place) {
+    if (p.ids.wide)
+      static_cast<int64_t *>(p.picked)[row] = id;
+    else
+      static_cast<int32_t *>(p.picked)[row] = static_cast<int32_t>(id);
+    p.places[row] = place;
+  };
+  auto isMine = [&](int64_t id) { return id >= p.first && id < p.first + p.experts; };
+  const int64_t share = (p.size + routeThreads - 1) / routeThreads, from = threadIndex() * share;
+  const int64_t until = from + share < p.size ? from + share : p.size;
+  int32_t hits = 0;
+  for (int64_t at = from; at < until; ++at)
+    hits += isMine(p.ids[at]);
+  const Before found = sumBefore(values, hits);
+  int64_t row = found.mine;
+  for (int64_t at = from; at < until && row < p.room; ++at)
+    if (const int64_t id = p.ids[at]; isMine(id))
+      write(row++, id, at);
+  for (int64_t free = found.all + threadIndex(); free < p.room; free += routeThreads)
+    write(free, -1, -1);
+  if (threadIndex() == 0 && p.wanted)
+    *p.wanted = found.all;
+}
+
 #define DTCC_UNIT(BYTES, TYPE)                                                                                         \
   DTCC_KERNEL(pack_rows_##BYTES, PackRows, routeThreads) { pack<TYPE>(p); }                                            \
+  DTCC_KERNEL(pack_picks_##BYTES, PackPickedRows, routeThreads) { packPicks<TYPE>(p); }                                \
   DTCC_KERNEL(spread_rows_##BYTES, SpreadRows, routeThreads) { spread<TYPE>(p); }
 DTCC_UNIT(2, uint16_t)
 DTCC_UNIT(4, uint32_t)
@@ -119,3 +242,6 @@ DTCC_UNIT(16, Unit16)
 DTCC_KERNEL(sum_rows_f32, SumRows, routeThreads) { sumRows<float>(p); }
 DTCC_KERNEL(sum_rows_bf16, SumRows, routeThreads) { sumRows<__bf16>(p); }
 DTCC_KERNEL(sum_rows_f16, SumRows, routeThreads) { sumRows<_Float16>(p); }
+DTCC_KERNEL(sum_picks_f32, SumPickedRows, routeThreads) { sumPicks<float>(p); }
+DTCC_KERNEL(sum_picks_bf16, SumPickedRows, routeThreads) { sumPicks<__bf16>(p); }
+DTCC_KERNEL(sum_picks_f16, SumPickedRows, routeThreads) { sumPicks<_Float16>(p); }

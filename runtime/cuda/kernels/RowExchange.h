@@ -36,6 +36,43 @@ struct PackRows {
   int32_t ofMembers;
 };
 
+/// route_picks: a block for the own tokens' picks of each member, then for each member's picks of this one. A member
+/// keeps the first `room` picks of its experts in the order of all tokens.
+struct RoutePicks {
+  Integers ids; // [members, tokens, picks]: experts numbered over the group
+  int64_t members, me, tokens, picks, experts, room;
+  int32_t *numbers; // [tokens, picks]: of a kept pick's row among those for its member, or -1
+  int32_t *counts;  // [2, members] of kept picks; -1 where a pick is no expert
+};
+
+/// pack_picks_N: the rows of kept picks as pack_rows_N does with those of tokens. A block a pick.
+struct PackPickedRows {
+  const void *rows; // [tokens]
+  void *packed;     // [members, room]
+  Integers ids;     // [tokens, picks]
+  const int32_t *numbers;
+  int64_t tokens, picks, experts, units, first, room;
+};
+
+/// sum_picks_TYPE: out[t] = the sum of the rows that came back for t, those of one member first. A block a row.
+struct SumPickedRows {
+  const void *received; // counts[m] rows of each member
+  void *out;            // [tokens, columns]
+  Integers ids;         // [tokens, picks]
+  const int32_t *numbers, *counts;
+  int64_t tokens, picks, experts, columns;
+};
+
+/// keep_picks: the picks of experts [first, first + experts) side by side, as many as there is room for, then -1. One
+/// block.
+struct KeepPicks {
+  Integers ids; // [size]
+  int64_t size, first, experts, room;
+  void *picked;    // [room] of the type of ids: kept picks
+  int64_t *places; // [room]: their numbers among all
+  int64_t *wanted; // picks of these experts, kept or not; null: nobody asks
+};
+
 /// spread_rows_N: the last counts[m] rows of each member's `tokens` to their places, zeros between them. A thread a
 /// unit of a row: none reads what another writes. Grid: units, members.
 struct SpreadRows {

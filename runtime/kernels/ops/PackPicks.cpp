@@ -10,12 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Error.h"
 #include "runtime/kernels/Integers.h"
 #include "runtime/kernels/ops/CheckedOperands.h"
 #include "runtime/kernels/ops/LibraryOps.h"
-
-#include <cmath>
 
 namespace dtcc::rt {
 namespace {
@@ -61,11 +58,7 @@ public:
       write(buffers[1], kept, -1);
       places[kept] = -1;
     }
-    if (wanted <= room)
-      return;
-    if (!rank.mayDropRows)
-      refuse(rank, wanted);
-    rank.droppedRows += counts ? wanted - room : 0;
+    rank.checkRoom(wanted, room, static_cast<double>(ids.size) / static_cast<double>(members), counts);
   }
 
 private:
@@ -74,14 +67,6 @@ private:
       static_cast<int64_t *>(picked)[at] = id;
     else
       static_cast<int32_t *>(picked)[at] = static_cast<int32_t>(id);
-  }
-
-  [[noreturn]] void refuse(const Rank &rank, int64_t wanted) const {
-    // Rounded up, so that the number that is said suffices.
-    double needed = std::ceil(100.0 * static_cast<double>(wanted * members) / static_cast<double>(ids.size)) / 100;
-    fail("step ", rank.abi.step, ": the experts of a rank are picked by ", wanted, " rows, and it has room for ", room,
-         ": compile with --moe-capacity=", needed,
-         " or more, or drop the rows beyond the room (--on-moe-overflow=drop)");
   }
 
   Integers ids;
