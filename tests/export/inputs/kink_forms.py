@@ -38,6 +38,7 @@ FORMS = {
     "deviation_of_all": lambda x: (0 * x).std() + torch.std_mean(x)[1] * x,
     "sinc": torch.sinc,
     "logarithm": lambda x: torch.log(x.clamp(min=1e-6)) / 10,
+    "certain": lambda x: F.binary_cross_entropy(torch.sigmoid(300 * x), (x.detach() > 0.7).to(x.dtype), reduction="none") / 50,
     "greatest": lambda x: x.amax(1, keepdim=True).expand_as(x),
 }
 

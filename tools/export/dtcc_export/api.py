@@ -160,7 +160,7 @@ def trace(wrapper, inputs, dynamic, opset):
         shapes = {name: dict(dynamic.get(name, {})) for name in inputs}
         names = {symbol for dims in shapes.values() for symbol in dims.values()}
         dims = {symbol: torch.export.Dim.DYNAMIC for symbol in names}
-        with notes.noted(wrapper), forms.still_modules(), forms.open_lengths(), forms.unchecked_variances(), \
+        with notes.noted(wrapper), forms.still_modules(), forms.open_lengths(), forms.traceable_losses(), \
                 alignments.written_out():
             program = torch.export.export(
                 wrapper, (), kwargs=inputs, strict=False,

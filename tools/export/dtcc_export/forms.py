@@ -80,14 +80,34 @@ def gaussian_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
     return each if reduction == "none" else each.mean() if reduction == "mean" else each.sum()
 
 
+def probability_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """F.binary_cross_entropy, whose gradient is not that of its logarithms: PyTorch divides by input (1 - input), and by 1e-12
+    where that is less, so that probabilities of 0 and 1 have a gradient."""
+    if input.shape != target.shape or size_average is not None or reduce is not None:
+        return BINARY_CROSS_ENTROPY(input, target, weight, size_average, reduce, reduction)
+    still = input.detach()
+    loss = -(target * still.log().clamp(min=-100) + (1 - target) * torch.log1p(-still).clamp(min=-100))
+    slope = (still - target) / ((1 - still) * still).clamp(min=1e-12)
+    each = loss + slope.detach() * (input - still)
+    each = each if weight is None else each * weight
+    return each if reduction == "none" else each.mean() if reduction == "mean" else each.sum()
+
+
+BINARY_CROSS_ENTROPY = functional.binary_cross_entropy
+LOSSES = {"gaussian_nll_loss": gaussian_loss, "binary_cross_entropy": probability_loss}
+
+
 @contextlib.contextmanager
-def unchecked_variances():
-    """While a module is traced, losses by variances look at none."""
-    original, functional.gaussian_nll_loss = functional.gaussian_nll_loss, gaussian_loss
+def traceable_losses():
+    """While a module is traced, losses are computed by the forms of LOSSES."""
+    originals = {name: getattr(functional, name) for name in LOSSES}
+    for name, form in LOSSES.items():
+        setattr(functional, name, form)
     try:
         yield
     finally:
-        functional.gaussian_nll_loss = original
+        for name, original in originals.items():
+            setattr(functional, name, original)
 
 
 def from_copies(layer):
