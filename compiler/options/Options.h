@@ -15,6 +15,7 @@
 
 #include "mlir/Support/LLVM.h"
 #include "planner/cost/BucketSize.h"
+#include "planner/transformer/Transformer.h"
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ namespace dtcc {
 
 struct Options {
   std::string input, output;
+  /// The model by its sizes, in place of a file; `input` is its name then.
+  std::optional<cost::Transformer> sizes;
   /// The file of --config. Its options are among the others.
   std::string config;
   std::string emit = "program";

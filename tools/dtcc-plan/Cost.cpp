@@ -192,7 +192,7 @@ static llvm::Expected<RunForecast> readForecast(const Arguments &arguments, doub
   }
   if (arguments.has("step-seconds"))
     return llvm::createStringError("--step-seconds is the measured time of a program, and none was given");
-  if (!model.empty()) {
+  if (!model.empty() || (arguments.has("transformer") && isOwnSoftware(arguments))) {
     llvm::Expected<PlanQuery> query = PlanQuery::read(model, arguments);
     if (!query)
       return query.takeError();

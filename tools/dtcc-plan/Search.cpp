@@ -15,6 +15,7 @@
 #include "tools/dtcc-plan/arguments/ToldError.h"
 #include "tools/dtcc-plan/pages/ReportFiles.h"
 #include "tools/dtcc-plan/queries/GraphAdvisor.h"
+#include "tools/dtcc-plan/queries/PlanQuery.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -73,8 +74,47 @@ LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &out
     recordBest(*result);
   if (!tell(reports.write(result->report)))
     return failure();
-  printWithRun(result->report, {output.framework, options.precision, /*ofSizes=*/false}, run, output.json, stream);
+  printWithRun(result->report, {output.framework, options.precision, options.sizes.has_value()}, run, output.json,
+               stream);
   return success();
+}
+
+/// The format that options of a command line ask for.
+static llvm::Expected<SearchOutput> readOutput(const Arguments &arguments) {
+  SearchOutput output;
+  llvm::Expected<int64_t> top = arguments.count("top", int64_t(output.top));
+  if (!top)
+    return top.takeError();
+  output.top = size_t(*top);
+  output.json = arguments.has("json");
+  output.html = arguments.value("html").str();
+  output.trace = arguments.value("trace").str();
+  output.run = arguments;
+  if (arguments.has("write")) {
+    llvm::Expected<const Framework *> found = findFramework(arguments.value("write"));
+    if (!found)
+      return found.takeError();
+    output.framework = *found;
+  }
+  return output;
+}
+
+llvm::Error dtcc::searchGraphOfSizes(const Arguments &arguments, llvm::raw_ostream &stream) {
+  if (!arguments.inputs().empty())
+    return llvm::createStringError("search takes a model or --transformer, got both: " + arguments.inputs()[0]);
+  if (!arguments.has("cluster"))
+    return llvm::createStringError("--cluster must be given: 8xh100, or a file");
+  llvm::Expected<SearchOutput> output = readOutput(arguments);
+  if (!output)
+    return output.takeError();
+  llvm::Expected<Options> options = readGraphOptions("", arguments);
+  if (!options)
+    return options.takeError();
+  if (arguments.has("o"))
+    options->output = arguments.value("o").str();
+  if (succeeded(searchAndPrint(*options, *output, stream)))
+    return llvm::Error::success();
+  return llvm::make_error<ToldError>();
 }
 
 llvm::Error dtcc::searchTransformer(const Arguments &arguments, llvm::raw_ostream &stream) {

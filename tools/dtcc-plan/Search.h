@@ -31,7 +31,10 @@ struct SearchOutput {
 /// Failure after one message; then nothing has been written.
 mlir::LogicalResult searchAndPrint(const Options &options, const SearchOutput &output, llvm::raw_ostream &stream);
 
-/// `dtcc-plan search --transformer=..`: the best plans of all sizes of axes, micro-batches,
+/// `dtcc-plan search --transformer=..`: as of a file, on the graph that the sizes make.
+llvm::Error searchGraphOfSizes(const Arguments &arguments, llvm::raw_ostream &stream);
+
+/// `dtcc-plan search --transformer=.. --software=..`: the best plans of all sizes of axes, micro-batches,
 /// schedules, ZeRO stages and recomputations, with the bound below which none is.
 llvm::Error searchTransformer(const Arguments &arguments, llvm::raw_ostream &stream);
 

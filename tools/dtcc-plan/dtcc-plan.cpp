@@ -52,6 +52,8 @@ static int runSearchTransformer(llvm::ArrayRef<const char *> arguments) {
   llvm::Expected<Arguments> parsed = Arguments::parse("search", arguments, values, searchTransformerFlags());
   if (!parsed)
     return usage(llvm::toString(parsed.takeError()));
+  if (isOwnSoftware(*parsed))
+    return report(searchGraphOfSizes(*parsed, llvm::outs()));
   if (llvm::Error error = refuseFileValues(*parsed, searchTransformerValues()))
     return report(std::move(error));
   if (parsed->has("o"))

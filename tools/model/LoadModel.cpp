@@ -13,6 +13,7 @@
 #include "frontends/onnx/Import.h"
 #include "mlir/Parser/Parser.h"
 #include "tools/model/CheckText.h"
+#include "tools/model/TransformerGraph.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -80,8 +81,25 @@ static void adoptPrecision(ModuleOp module, Options &options) {
   options.precision = own;
 }
 
+/// The graph of a model that is given by its sizes. --bind says its batch.
+static OwningOpRef<ModuleOp> loadSizes(MLIRContext &context, const Options &options) {
+  int64_t batch = 0;
+  StringRef text = options.bind;
+  if (!text.consume_front("batch=") || text.getAsInteger(10, batch) || batch < 1) {
+    (void)wrong("a model by its sizes has a batch alone to bind, got: --bind=" + options.bind);
+    return nullptr;
+  }
+  llvm::Expected<OwningOpRef<ModuleOp>> module = buildTransformer(context, *options.sizes, batch, options.input);
+  if (module)
+    return std::move(*module);
+  (void)wrong("--transformer: " + llvm::toString(module.takeError()));
+  return nullptr;
+}
+
 OwningOpRef<ModuleOp> dtcc::loadModel(MLIRContext &context, Options &options) {
   Status status("read " + options.input);
+  if (options.sizes)
+    return loadSizes(context, options);
   StringRef foreign = llvm::sys::path::extension(options.input);
   if (llvm::is_contained({".pt", ".pth", ".ckpt", ".bin", ".safetensors", ".py", ".json", ".npy", ".md"}, foreign) ||
       (foreign != ".onnx" && foreign != ".mlir" && llvm::sys::fs::is_directory(options.input))) {

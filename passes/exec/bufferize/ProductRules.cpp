@@ -7,6 +7,7 @@
 
 #include "dialects/graph/ContractSpec.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/Shapes.h"
 #include "passes/exec/bufferize/OpRules.h"
 #include "runtime/abi/ProductEpilogue.h"
 

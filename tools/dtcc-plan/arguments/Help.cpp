@@ -102,7 +102,7 @@ The best plans, with parts of their times, memory, a bound, and why the runners-
         price(),
         top("10"),
         option("precision", "NAME", "type in which layers compute", "bf16; of a file as dtcc", "fp8"),
-        option("software", "NAME", "framework whose defaults apply (with --transformer)", "NeMo", "NeMo"),
+        option("software", "NAME", "whose programs are priced (with --transformer)", "dtcc", "NeMo"),
         word("write", "megatron|nemo|torchtitan|deepspeed", "print the best plan as options of a framework", "",
              "megatron"),
         option("o", "FILE.json", "write the best plan, for dtcc --plan=FILE.json", "", "plan.json"),

@@ -17,13 +17,18 @@ constexpr Word<cost::Width> kPrecisions[] = {{"bf16", cost::Width::B16},
                                              {"f32", cost::Width::F32},
                                              {"fp8", cost::Width::F8},
                                              {"fp4", cost::Width::F4}};
+/// Software other than dtcc.
 constexpr Word<cost::Framework> kSoftware[] = {
-    {"NeMo", cost::Framework::NeMo},
 #define DTCC_SOFTWARE(name, ...) {#name, cost::Framework::name},
 #include "planner/cost/Software.def"
 };
 
-static llvm::Expected<cost::Transformer> readTransformer(StringRef text) {
+bool dtcc::isOwnSoftware(const Arguments &arguments) {
+  return !arguments.has("software") || arguments.value("software").equals_insensitive("dtcc");
+}
+
+llvm::Expected<cost::Transformer> dtcc::readTransformer(const Arguments &arguments) {
+  StringRef text = arguments.value("transformer");
   if (isHubConfig(text))
     return readHubConfig(text);
   std::string error;
@@ -44,7 +49,7 @@ llvm::Error dtcc::readTransformerOnCluster(const Arguments &arguments, Transform
     if (!arguments.has(needed))
       return llvm::createStringError("--" + needed + " must be given" +
                                      (needed == "transformer" ? ": a plan holds no sizes" : ": 8xh100, or a file"));
-  llvm::Expected<cost::Transformer> model = readTransformer(arguments.value("transformer"));
+  llvm::Expected<cost::Transformer> model = readTransformer(arguments);
   if (!model)
     return model.takeError();
   llvm::Expected<cost::Cluster> cluster = cost::readCluster(arguments.value("cluster"));

@@ -49,6 +49,13 @@ inline constexpr Word<plan::Recompute> kRecomputations[] = {
 /// Reads the name of a schedule that programs run; an error names --schedule.
 llvm::Expected<cost::NamedSchedule> readScheduleName(llvm::StringRef name);
 
+/// Whether --software asks for the programs that dtcc writes, as it does where it is not given. They are priced on the
+/// model's graph, and other software on the model's sizes.
+bool isOwnSoftware(const Arguments &arguments);
+
+/// Reads --transformer: a name, sizes, or a config.json.
+llvm::Expected<cost::Transformer> readTransformer(const Arguments &arguments);
+
 struct TransformerOnCluster {
   cost::Cluster cluster;
   cost::Transformer model;

@@ -8,6 +8,8 @@
 #include "tools/dtcc-plan/queries/PlanQuery.h"
 #include "compiler/planning/ConfirmPlans.h"
 #include "planner/cluster/ClusterFile.h"
+#include "tools/dtcc-plan/arguments/HubConfig.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace dtcc;
@@ -72,12 +74,49 @@ llvm::Error dtcc::refuseSizeValue(StringRef name) {
   return llvm::Error::success();
 }
 
-/// The options of dtcc for the model file, and its training step.
-static llvm::Error readGraph(StringRef model, const Arguments &arguments, bool silent, PlanQuery &query) {
-  for (const auto &row : kSizeValues)
-    if (arguments.has(row.first))
-      return refuseSizeValue(row.first);
-  std::vector<std::string> words = {"--emit=plan", model.str()};
+/// Options of a file that a model by its sizes does not have.
+static constexpr StringRef kFileOnly[] = {"bind", "loss", "loss-output", "external-root"};
+
+/// Puts the sizes of --transformer, and the batch of --batch, in the place of a file.
+static llvm::Error setSizes(const Arguments &arguments, Options &options) {
+  for (StringRef name : kFileOnly)
+    if (arguments.has(name))
+      return llvm::createStringError("--" + name +
+                                     " goes with a model file, got: --transformer=" + arguments.value("transformer"));
+  if (arguments.has("micro-batch"))
+    return llvm::createStringError("--micro-batch goes with the programs of other software: --microbatches=N says how "
+                                   "many a batch is cut into, got: --micro-batch=" +
+                                   arguments.value("micro-batch"));
+  llvm::Expected<cost::Transformer> sizes = readTransformer(arguments);
+  if (!sizes)
+    return sizes.takeError();
+  llvm::Expected<cost::Cluster> cluster = cost::readCluster(arguments.value("cluster"));
+  if (!cluster)
+    return cluster.takeError();
+  llvm::Expected<int64_t> batch = arguments.count("batch", cluster->devices());
+  if (!batch)
+    return batch.takeError();
+  options.sizes = *sizes;
+  options.bind = "batch=" + std::to_string(*batch);
+  return llvm::Error::success();
+}
+
+/// The name of the model of --transformer: that of the table, or of the folder of a config.json.
+static std::string nameOfSizes(StringRef text) {
+  StringRef first = text.split(',').first;
+  if (!isHubConfig(text))
+    return first.contains('=') ? "transformer" : first.str();
+  StringRef folder = llvm::sys::path::parent_path(first), file = llvm::sys::path::filename(first);
+  return file != "config.json" || folder.empty() ? file.str() : llvm::sys::path::filename(folder).str();
+}
+
+llvm::Expected<Options> dtcc::readGraphOptions(StringRef model, const Arguments &arguments) {
+  if (!model.empty())
+    for (const auto &row : kSizeValues)
+      if (arguments.has(row.first))
+        return refuseSizeValue(row.first);
+  std::vector<std::string> words = {"--emit=plan",
+                                    model.empty() ? nameOfSizes(arguments.value("transformer")) : model.str()};
   for (llvm::ArrayRef<StringRef> names : {llvm::ArrayRef(kFileValues), llvm::ArrayRef(kPlanValues)})
     for (StringRef name : names)
       if (arguments.has(name))
@@ -85,8 +124,22 @@ static llvm::Error readGraph(StringRef model, const Arguments &arguments, bool s
   std::vector<const char *> line = {"dtcc"};
   for (const std::string &word : words)
     line.push_back(word.c_str());
-  if (failed(parseOptions(int(line.size()), line.data(), query.options)) ||
-      failed(resolveCluster(query.options, /*mayMix=*/true)))
+  Options options;
+  if (failed(parseOptions(int(line.size()), line.data(), options)))
+    return llvm::make_error<ToldError>();
+  if (model.empty())
+    if (llvm::Error error = setSizes(arguments, options))
+      return std::move(error);
+  return options;
+}
+
+/// The options of dtcc for the model, and its training step.
+static llvm::Error readGraph(StringRef model, const Arguments &arguments, bool silent, PlanQuery &query) {
+  llvm::Expected<Options> options = readGraphOptions(model, arguments);
+  if (!options)
+    return options.takeError();
+  query.options = std::move(*options);
+  if (failed(resolveCluster(query.options, /*mayMix=*/true)))
     return llvm::make_error<ToldError>();
   mlir::FailureOr<PlanRequest> request = resolvePlanRequest(query.options);
   if (failed(request))
@@ -126,7 +179,7 @@ llvm::Expected<PlanQuery> PlanQuery::read(StringRef model, const Arguments &argu
         (model.empty() ? "none" : model + " and --transformer=" + arguments.value("transformer")));
   if (!arguments.has("cluster"))
     return llvm::createStringError("--cluster must be given: 8xh100, cpu:4, or a file");
-  if (!model.empty()) {
+  if (!model.empty() || isOwnSoftware(arguments)) {
     if (llvm::Error error = readGraph(model, arguments, silent, query))
       return std::move(error);
     return query;

@@ -44,6 +44,9 @@ struct PlanQuery {
   llvm::Expected<plan::SearchReport> searchBest() const;
 };
 
+/// The options of dtcc for a model file, or if `model` is empty for the graph of --transformer, whose batch is --batch.
+llvm::Expected<Options> readGraphOptions(llvm::StringRef model, const Arguments &arguments);
+
 /// The options with values that read takes, and `more`.
 std::vector<llvm::StringRef> queryValues(llvm::ArrayRef<llvm::StringRef> more = {});
 
