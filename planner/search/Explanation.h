@@ -76,6 +76,14 @@ struct Explanation {
   std::vector<Count> counts;
   /// The mesh of the best plan with other numbers of micro-batches, ascending.
   std::vector<PlanReport> accumulation;
+  struct OtherSoftware {
+    std::string name;
+    /// Its habits that change the time: "hides 70 % of sums over tp".
+    std::string habits;
+    PlanReport plan;
+  };
+  /// The best plans of other software on the same devices.
+  std::vector<OtherSoftware> otherSoftware;
   struct Answer {
     std::string question, answer;
   };

@@ -10,6 +10,8 @@
 #include "tools/dtcc-plan/pages/ReportFiles.h"
 #include "tools/dtcc-plan/queries/GraphAdvisor.h"
 #include "tools/dtcc-plan/queries/PlanQuery.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace dtcc;
 using llvm::StringRef;
@@ -57,6 +59,37 @@ static llvm::Expected<plan::PlanReport> price(const plan::Plan &plan, StringRef 
       .price(query.sizes->problem, shape, plan.recompute == plan::Recompute::Full);
 }
 
+/// Habits of a software that change the time of a step.
+static std::string habitsOf(const cost::Software &software) {
+  std::vector<std::string> habits;
+  auto share = [&](double value, StringRef what) {
+    if (value > 0)
+      habits.push_back(llvm::formatv("hides {0:f0} % of {1}", 100 * value, what).str());
+  };
+  share(software.tensorHidden, "sums over tp");
+  share(software.sendsHidden, "sends");
+  habits.push_back(llvm::formatv("gradients of {0} bytes", int(software.gradientBytes)).str());
+  return llvm::join(habits, ", ");
+}
+
+/// The best plans of the software that people compare with, where the options of the command suit it.
+static std::vector<plan::Explanation::OtherSoftware> searchOtherSoftware(const Arguments &arguments) {
+  std::vector<plan::Explanation::OtherSoftware> found;
+  for (StringRef name : {"NeMo", "MegatronLM", "TorchTitan"}) {
+    llvm::Expected<TransformerSearch> search = TransformerSearch::read(arguments.with("software", name));
+    if (!search) {
+      llvm::consumeError(search.takeError());
+      continue;
+    }
+    llvm::Expected<plan::SearchReport> report = search->run(1);
+    if (report)
+      found.push_back({search->given.softwareName, habitsOf(search->given.software), report->plans.front()});
+    else
+      llvm::consumeError(report.takeError());
+  }
+  return found;
+}
+
 llvm::Error dtcc::printExplanation(const Arguments &arguments, llvm::raw_ostream &stream) {
   std::string planFile, model;
   for (const std::string &input : arguments.inputs()) {
@@ -102,6 +135,8 @@ llvm::Error dtcc::printExplanation(const Arguments &arguments, llvm::raw_ostream
   else
     advisor = std::make_unique<GraphAdvisor>(*query, *report);
   plan::Explanation explanation = plan::explain(std::move(*report), std::move(priced), *advisor, goal);
+  if (arguments.has("transformer") && !query->sizes)
+    explanation.otherSoftware = searchOtherSoftware(arguments);
   if (llvm::Error error = files.write(explanation.report, &explanation))
     return error;
   arguments.has("json") ? printExplanationJson(explanation, stream) : printExplanation(explanation, stream);

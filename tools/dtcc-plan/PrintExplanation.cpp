@@ -74,6 +74,30 @@ static void printAccumulation(const plan::Explanation &explanation, llvm::raw_os
   table.print(stream);
 }
 
+/// The seconds of each part of a step, ours first.
+static void printOtherSoftware(const plan::Explanation &explanation, llvm::raw_ostream &stream) {
+  if (explanation.otherSoftware.empty())
+    return;
+  stream << '\n';
+  printHeading(stream, "The best plan of other software, by the sizes of the model");
+  const plan::PlanReport &best = explanation.report.plans.front();
+  TextTable table(
+      {"software", ">a step", ">x", ">compute", ">tp, cp", ">dp", ">sends", ">bubble", ">host", "plan", "habits"});
+  auto add = [&](StringRef name, const plan::PlanReport &plan, StringRef habits) {
+    std::vector<std::string> row = {name.str(), formatSeconds(plan.seconds),
+                                    formatv("{0:f2}", plan.seconds / best.seconds).str()};
+    const cost::StepSeconds &parts = plan.parts;
+    for (double part : {parts.compute, parts.tensor, parts.data, parts.stages, parts.bubble, parts.host})
+      row.push_back(part < 1e-3 * plan.seconds ? "-" : formatSeconds(part));
+    row.insert(row.end(), {plan.shape.str(), habits.str()});
+    table.add(row);
+  };
+  add(explanation.report.software, best, "");
+  for (const plan::Explanation::OtherSoftware &other : explanation.otherSoftware)
+    add(other.name, other.plan, other.habits);
+  table.print(stream);
+}
+
 void dtcc::printExplanation(const plan::Explanation &explanation, llvm::raw_ostream &stream) {
   printReport(explanation.report, stream);
   if (explanation.given) {
@@ -95,6 +119,7 @@ void dtcc::printExplanation(const plan::Explanation &explanation, llvm::raw_ostr
   printKinds(explanation, stream);
   printCounts(explanation, stream);
   printAccumulation(explanation, stream);
+  printOtherSoftware(explanation, stream);
   stream << '\n';
   printHeading(stream, "What people ask");
   for (const plan::Explanation::Answer &answer : explanation.answers) {
@@ -136,6 +161,14 @@ void dtcc::printExplanationJson(const plan::Explanation &explanation, llvm::raw_
     out.attributeArray("accumulation", [&] {
       for (const plan::PlanReport &plan : explanation.accumulation)
         out.object([&] { writePlan(plan, report, out); });
+    });
+    out.attributeArray("other_software", [&] {
+      for (const plan::Explanation::OtherSoftware &other : explanation.otherSoftware)
+        out.object([&] {
+          out.attribute("software", other.name);
+          out.attribute("habits", other.habits);
+          out.attributeObject("plan", [&] { writePlan(other.plan, report, out); });
+        });
     });
     out.attributeArray("answers", [&] {
       for (const plan::Explanation::Answer &answer : explanation.answers)

@@ -89,6 +89,14 @@ static void writeExplanation(const plan::Explanation &explanation, HtmlPage &pag
     page.heading("The same mesh, accumulating more or less");
     page.table({">micro-batches", ">a step", ">a device", ">recomputed", "why not"}, rows);
   }
+  rows.clear();
+  for (const plan::Explanation::OtherSoftware &other : explanation.otherSoftware)
+    rows.push_back({other.name, other.plan.shape.str(), formatSeconds(other.plan.seconds),
+                    formatv("{0:f2}", other.plan.seconds / best).str(), memoryText(other.plan), other.habits});
+  if (!rows.empty()) {
+    page.heading("The best plan of other software, by the sizes of the model");
+    page.table({"software", "plan", ">a step", ">x best", ">a device", "habits"}, rows);
+  }
 }
 
 void dtcc::writeReportPage(const plan::SearchReport &report, const cost::StepTimeline &timeline,
