@@ -64,6 +64,9 @@ private:
   /// Solves the shape of `before` again, whose program needs `times` the estimated memory.
   void solveAgain(const Candidate &before, double times);
   void passOver(const Tried &tried);
+  /// Leaves out the plans of the row that are told to take less than `seconds`: they were not compiled, and those
+  /// before them were too large.
+  void leaveOutFaster(double seconds);
   LogicalResult accept(Tried tried);
   LogicalResult refuse();
 
@@ -139,6 +142,20 @@ void Confirmation::passOver(const Tried &tried) {
   result.report.passed.push_back(std::move(passed));
 }
 
+void Confirmation::leaveOutFaster(double seconds) {
+  auto isFaster = [&](const Candidate &other) { return other.report.seconds < seconds; };
+  const size_t count = size_t(llvm::count_if(row, isFaster));
+  if (count == 0)
+    return;
+  result.report.passed.push_back(
+      {llvm::find_if(row, isFaster)->plan.shape,
+       llvm::formatv("it was not compiled{0}: the {1} before it were too large",
+                     count > 1 ? llvm::formatv(", nor were {0} others that are told to be faster", count - 1).str()
+                               : "",
+                     tooLarge)});
+  llvm::erase_if(row, isFaster);
+}
+
 LogicalResult Confirmation::accept(Tried tried) {
   for (Diagnostic &note : tried.lowered.notes)
     module.getContext()->getDiagEngine().emit(std::move(note));
@@ -148,6 +165,7 @@ LogicalResult Confirmation::accept(Tried tried) {
   report.plans.clear();
   result.shapes.push_back(std::move(tried.candidate.plan));
   report.plans.push_back(std::move(tried.report));
+  leaveOutFaster(report.plans.front().seconds);
   for (Candidate &other : row) {
     report.plans.push_back(std::move(other.report));
     result.shapes.push_back(std::move(other.plan));

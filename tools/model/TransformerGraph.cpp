@@ -18,6 +18,8 @@ namespace {
 
 constexpr double kNormEps = 1e-5, kRotaryBase = 10000;
 constexpr int64_t kIgnoredLabel = -100;
+/// Columns of a head that turn with the position, where keys come from latent vectors (DeepSeek-V2 2024, section 2.1).
+constexpr int64_t kLatentRotary = 64;
 
 /// The sizes of a transformer as whole numbers.
 struct Sizes {
@@ -54,6 +56,7 @@ private:
   /// The numbers of positions.
   Value count();
   Value embed(Value tokens);
+  int64_t turningColumns() const { return model.latentRank > 0 ? kLatentRotary : sizes.columns; }
   /// Cosines and sines of the angles of rotary positions, which all layers read.
   void makeRotaryTables();
   /// Turns the pairs of x, [.., 2, columns / 2], by the angles of its positions.
@@ -62,6 +65,15 @@ private:
   /// A projection of rows to heads, [batch, positions, heads.., columns]. What `turns` by its position has its columns
   /// as pairs, [.., 2, columns / 2].
   Value project(const Twine &name, Value x, Shape heads, bool turns);
+  /// Queries, keys and values of heads.
+  struct Heads {
+    Value q, k, v;
+  };
+  Heads projectHeads(const Twine &name, Value x, Shape queryHeads);
+  /// Heads whose keys and values come from a vector of latentRank, and whose queries may come from one of queryRank.
+  /// All heads share the columns of keys that turn.
+  Heads projectLatent(const Twine &name, Value x);
+  Value joinColumns(Value still, Value turning);
   Value attend(const Twine &name, Value x);
   Value feedForward(const Twine &name, Value x, int64_t columns);
   /// The experts that a router selects, with the weights that it gives them.
@@ -119,7 +131,7 @@ Value TransformerBuilder::embed(Value tokens) {
 }
 
 void TransformerBuilder::makeRotaryTables() {
-  const int64_t pairs = sizes.columns / 2;
+  const int64_t pairs = turningColumns() / 2;
   SmallVector<float> rates;
   for (int64_t i = 0; i < pairs; ++i)
     rates.push_back(float(std::pow(kRotaryBase, -double(i) / double(pairs))));
@@ -141,66 +153,88 @@ Value TransformerBuilder::rotate(Value x) {
   Value turned = RotaryOp::create(b.builder, b.loc, x.getType(), x, cosines, sines, /*pair=*/last - 1,
                                   ArrayRef<int64_t>{1, last}, /*inverse=*/false);
   SmallVector<int64_t> whole(shape.drop_back(2));
-  whole.push_back(sizes.columns);
+  whole.push_back(turningColumns());
   return b.reshape(turned, whole);
 }
 
 Value TransformerBuilder::norm(const Twine &name, Value x) {
   Type statistics = floats(shapeOf(x).drop_back());
-  Value scale = parameter(name + ".weight", {sizes.hidden}, InitKind::constant);
+  Value scale = parameter(name + ".weight", {shapeOf(x).back()}, InitKind::constant);
   auto eps = b.builder.getF64FloatAttr(kNormEps);
   auto dims = b.builder.getDenseI64ArrayAttr({2});
   if (model.gated)
     return RmsNormOp::create(b.builder, b.loc, x.getType(), statistics, x, scale, dims, eps).getY();
-  Value bias = parameter(name + ".bias", {sizes.hidden}, InitKind::zero);
+  Value bias = parameter(name + ".bias", {shapeOf(x).back()}, InitKind::zero);
   return LayerNormOp::create(b.builder, b.loc, x.getType(), statistics, statistics, x, scale, bias, dims, eps).getY();
 }
 
 Value TransformerBuilder::project(const Twine &name, Value x, Shape heads, bool turns) {
   SmallVector<int64_t> rows(heads);
   if (turns)
-    rows.append({2, sizes.columns / 2});
+    rows.append({2, turningColumns() / 2});
   else
     rows.push_back(sizes.columns);
   SmallVector<int64_t> weight(rows), result{batch, sizes.positions};
-  weight.push_back(sizes.hidden);
+  weight.push_back(shapeOf(x).back());
   result.append(rows);
   const std::string letters = std::string("defg").substr(0, rows.size());
   return contract("abc," + letters + "c->ab" + letters, x, parameter(name + ".weight", weight), result);
+}
+
+TransformerBuilder::Heads TransformerBuilder::projectHeads(const Twine &name, Value x, Shape queryHeads) {
+  if (model.gated || sizes.groups > 1) {
+    const bool turns = model.gated && sizes.columns % 2 == 0;
+    Heads heads{project(name + ".q", x, queryHeads, turns), project(name + ".k", x, {sizes.kvHeads}, turns),
+                project(name + ".v", x, {sizes.kvHeads}, /*turns=*/false)};
+    return turns ? Heads{rotate(heads.q), rotate(heads.k), heads.v} : heads;
+  }
+  Value weight = parameter(name + ".qkv.weight", {sizes.hidden, 3, sizes.kvHeads, sizes.columns});
+  Value all =
+      addBias(name + ".qkv.bias",
+              contract("abc,cdef->abdef", x, weight, {batch, sizes.positions, 3, sizes.kvHeads, sizes.columns}), 3);
+  Type one = floats({batch, sizes.positions, sizes.kvHeads, sizes.columns});
+  auto parts = UnstackOp::create(b.builder, b.loc, TypeRange{one, one, one}, all, /*dim=*/2);
+  return {parts.getResult(0), parts.getResult(1), parts.getResult(2)};
+}
+
+Value TransformerBuilder::joinColumns(Value still, Value turning) {
+  SmallVector<int64_t> shape(shapeOf(still));
+  shape.back() += shapeOf(turning).back();
+  return ConcatOp::create(b.builder, b.loc, floats(shape), ValueRange{still, turning}, int64_t(shape.size()) - 1);
+}
+
+TransformerBuilder::Heads TransformerBuilder::projectLatent(const Twine &name, Value x) {
+  auto narrow = [&](const Twine &part, int64_t rank) {
+    Value y = contract("abc,dc->abd", x, parameter(name + part + "_down.weight", {rank, sizes.hidden}),
+                       {batch, sizes.positions, rank});
+    return norm(name + part + "_norm", y);
+  };
+  Value queries = model.queryRank > 0 ? narrow(".q", int64_t(model.queryRank)) : x;
+  Value latent = narrow(".kv", int64_t(model.latentRank));
+  const SmallVector<int64_t> heads{sizes.kvHeads};
+  Value q = joinColumns(project(name + ".q", queries, heads, /*turns=*/false),
+                        rotate(project(name + ".q_turning", queries, heads, /*turns=*/true)));
+  Value shared = rotate(project(name + ".k_turning", x, {}, /*turns=*/true));
+  Value turning = b.broadcast(shared, floats({batch, sizes.positions, sizes.kvHeads, kLatentRotary}), {0, 1, 3});
+  Value k = joinColumns(project(name + ".k", latent, heads, /*turns=*/false), turning);
+  return {q, k, project(name + ".v", latent, heads, /*turns=*/false)};
 }
 
 Value TransformerBuilder::attend(const Twine &name, Value x) {
   SmallVector<int64_t> queryHeads{sizes.kvHeads};
   if (sizes.groups > 1)
     queryHeads.push_back(sizes.groups);
-  Value q, k, v;
-  if (model.gated || sizes.groups > 1) {
-    const bool turns = model.gated && sizes.columns % 2 == 0;
-    q = project(name + ".q", x, queryHeads, turns);
-    k = project(name + ".k", x, {sizes.kvHeads}, turns);
-    v = project(name + ".v", x, {sizes.kvHeads}, /*turns=*/false);
-    if (turns) {
-      q = rotate(q);
-      k = rotate(k);
-    }
-  } else {
-    SmallVector<int64_t> heads{3, sizes.kvHeads, sizes.columns};
-    Value weight = parameter(name + ".qkv.weight", {sizes.hidden, 3, sizes.kvHeads, sizes.columns});
-    Value all =
-        addBias(name + ".qkv.bias",
-                contract("abc,cdef->abdef", x, weight, {batch, sizes.positions, 3, sizes.kvHeads, sizes.columns}), 3);
-    Type one = floats({batch, sizes.positions, sizes.kvHeads, sizes.columns});
-    auto parts = UnstackOp::create(b.builder, b.loc, TypeRange{one, one, one}, all, /*dim=*/2);
-    q = parts.getResult(0), k = parts.getResult(1), v = parts.getResult(2);
-  }
+  auto [q, k, v] = model.latentRank > 0 ? projectLatent(name, x) : projectHeads(name, x, queryHeads);
   SmallVector<int64_t> sums{batch};
   sums.append(queryHeads);
   sums.push_back(sizes.positions);
+  SmallVector<int64_t> outputs(shapeOf(q));
+  outputs.back() = sizes.columns;
   auto mask = MaskAttr::get(b.builder.getContext(), /*causal=*/true, 0, 0, false, false);
   auto attention =
-      AttentionOp::create(b.builder, b.loc, q.getType(), floats(sums), q, k, v, Value(), ValueRange(), mask,
-                          b.builder.getF64FloatAttr(1 / std::sqrt(double(sizes.columns))), b.builder.getF64FloatAttr(0),
-                          EmptyRowAttr::get(b.builder.getContext(), EmptyRow::uniform));
+      AttentionOp::create(b.builder, b.loc, floats(outputs), floats(sums), q, k, v, Value(), ValueRange(), mask,
+                          b.builder.getF64FloatAttr(1 / std::sqrt(double(shapeOf(q).back()))),
+                          b.builder.getF64FloatAttr(0), EmptyRowAttr::get(b.builder.getContext(), EmptyRow::uniform));
   Value out = attention.getOut();
   SmallVector<int64_t> rows(queryHeads);
   rows.push_back(sizes.columns);
@@ -290,9 +324,9 @@ void TransformerBuilder::build() {
 
 llvm::Expected<OwningOpRef<ModuleOp>> dtcc::buildTransformer(MLIRContext &context, const cost::Transformer &sizes,
                                                              int64_t batch, StringRef name) {
-  if (sizes.queryRank > 0 || sizes.latentRank > 0)
-    return llvm::createStringError("no graph is built of attention by latent vectors (query-rank, latent-rank); "
-                                   "--software=nemo prices it by its sizes");
+  if (sizes.latentRank > 0 && !(sizes.gated && sizes.heads == sizes.kvHeads))
+    return llvm::createStringError("attention by latent vectors (latent-rank) must be of a gated model with as many "
+                                   "kv-heads as heads; --software=nemo prices others by their sizes");
   if (std::fmod(sizes.heads, sizes.kvHeads) != 0)
     return llvm::createStringError(
         "heads must be a multiple of kv-heads, got: heads=" + llvm::Twine(int64_t(sizes.heads)) +

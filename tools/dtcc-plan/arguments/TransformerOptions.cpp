@@ -37,6 +37,16 @@ llvm::Expected<cost::Transformer> dtcc::readTransformer(const Arguments &argumen
   return llvm::createStringError(error);
 }
 
+static llvm::Expected<Word<cost::Framework>> readSoftware(StringRef name) {
+  std::string names = "dtcc";
+  for (const Word<cost::Framework> &word : kSoftware) {
+    if (word.name.equals_insensitive(name))
+      return word;
+    names += ", " + word.name.str();
+  }
+  return llvm::createStringError("--software must be one of " + names + ", got: " + name);
+}
+
 llvm::Expected<cost::NamedSchedule> dtcc::readScheduleName(llvm::StringRef name) {
   std::optional<cost::NamedSchedule> named = cost::parseSchedule(name);
   if (!named || (cost::has(named->kind, cost::ScheduleRow::SeveralStages) && named->virtualStages < 2))
@@ -64,12 +74,11 @@ llvm::Error dtcc::readTransformerOnCluster(const Arguments &arguments, Transform
     return error;
   result.model = *model;
   result.cluster = *cluster;
-  cost::Framework framework;
-  if (llvm::Error wrong = choose(arguments, "software", kSoftware, framework))
-    return wrong;
-  result.software = cost::softwareOf(framework);
-  result.softwareName =
-      llvm::find_if(kSoftware, [&](const Word<cost::Framework> &word) { return word.value == framework; })->name.str();
+  llvm::Expected<Word<cost::Framework>> framework = readSoftware(arguments.value("software"));
+  if (!framework)
+    return framework.takeError();
+  result.software = cost::softwareOf(framework->value);
+  result.softwareName = framework->name.str();
   if (llvm::Error wrong = choose(arguments, "precision", kPrecisions, result.run.width))
     return wrong;
   result.run.attention = result.software.attention;
