@@ -11,7 +11,7 @@
 #include "runtime/abi/ConfigFile.h"
 #include "runtime/abi/NearestName.h"
 #include "runtime/abi/OptionRow.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Path.h"
 #include <functional>
 
@@ -229,7 +229,7 @@ static LogicalResult refuseLater(const Options &options) {
 }
 
 /// Sets the options of a file, but for those that the command line has.
-static LogicalResult readFile(StringRef path, const llvm::StringSet<> &typed, Options &options) {
+static LogicalResult readFile(StringRef path, const llvm::StringMap<StringRef> &typed, Options &options) {
   std::string error;
   std::optional<std::vector<ConfigOption>> file = readConfig(path.str(), error);
   if (!file)
@@ -260,7 +260,7 @@ static LogicalResult readFile(StringRef path, const llvm::StringSet<> &typed, Op
 }
 
 LogicalResult dtcc::parseOptions(int argc, const char *const *argv, Options &options) {
-  llvm::StringSet<> typed;
+  llvm::StringMap<StringRef> typed;
   for (int i = 1; i < argc; ++i) {
     StringRef argument(argv[i]);
     if (!argument.starts_with("-") || argument == "-") {
@@ -286,7 +286,7 @@ LogicalResult dtcc::parseOptions(int argc, const char *const *argv, Options &opt
       std::string guess = nearest(name);
       return usage("unknown option " + argument + (guess.empty() ? "" : "; did you mean " + ::typed(guess) + "?"));
     }
-    typed.insert(name);
+    auto [before, isNew] = typed.try_emplace(name);
     if (row->flag) {
       if (given)
         return usage(::typed(name) + " takes no value");
@@ -296,6 +296,9 @@ LogicalResult dtcc::parseOptions(int argc, const char *const *argv, Options &opt
     if (!given) {
       value = ++i < argc ? argv[i] : "";
     }
+    if (!isNew && !row->list)
+      return usage(::typed(name) + " must be given once, got: " + before->second + " and " + value);
+    before->second = value;
     if (failed(set(*row, value, options)))
       return failure();
   }

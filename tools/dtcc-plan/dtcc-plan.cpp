@@ -65,9 +65,11 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
   if (llvm::any_of(arguments, [](StringRef each) { return each.ltrim('-').starts_with("transformer"); }))
     return runSearchTransformer(arguments);
   // As if the plan alone was asked for: then no output is named unless the user names one.
-  std::vector<const char *> rest = {"dtcc", "--emit=plan"};
+  std::vector<const char *> rest = {"dtcc"};
+  if (llvm::none_of(arguments, [](StringRef each) { return each.ltrim('-').split('=').first == "emit"; }))
+    rest.push_back("--emit=plan");
   SearchOutput output;
-  std::string top = "10", framework, tokens, price;
+  std::string top, framework, tokens, price;
   for (size_t i = 0; i < arguments.size(); ++i) {
     StringRef argument = arguments[i], value = argument;
     if (argument == "--json") {
@@ -88,9 +90,12 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
                                                            : nullptr;
     if (given && (value.empty() || value.consume_front("="))) {
       const bool isBehind = !argument.contains('=');
+      const std::string before = *given;
       *given = !isBehind ? value.str() : ++i < arguments.size() ? arguments[i] : "";
       if (given->empty())
         return usage(argument.split('=').first + " must have a value");
+      if (!before.empty())
+        return usage(argument.split('=').first + " must be given once, got: " + before + " and " + *given);
       continue;
     }
     StringRef before = StringRef(rest.back()).ltrim('-'), now = argument.ltrim('-');
@@ -98,7 +103,7 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
       return usage("search prints all plans, -o must name a file; dtcc --emit=plan prints the best");
     rest.push_back(argument.data());
   }
-  if (StringRef(top).getAsInteger(10, output.top) || output.top < 1)
+  if (!top.empty() && (StringRef(top).getAsInteger(10, output.top) || output.top < 1))
     return usage("--top must be a whole number of at least 1, got: " + top);
   for (auto [name, text] : {std::pair("tokens", &tokens), {"price", &price}})
     if (!text->empty())

@@ -45,7 +45,9 @@ llvm::Expected<Arguments> Arguments::parse(StringRef command, llvm::ArrayRef<con
       value = ++i < arguments.size() ? StringRef(arguments[i]) : StringRef();
     if (value.empty())
       return llvm::createStringError(typed(name) + " must have a value");
-    result.options[name] = value.str();
+    auto [at, isNew] = result.options.try_emplace(name, value.str());
+    if (!isNew)
+      return llvm::createStringError(typed(name) + " must be given once, got: " + at->second + " and " + value);
   }
   return result;
 }
