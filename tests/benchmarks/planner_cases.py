@@ -100,7 +100,8 @@ def main():
     for number, name, model, cluster, batch, published, seconds, derived, options in CASES:
         if given.case not in (None, number):
             continue
-        common = [f"--transformer={model}", f"--cluster={cluster}", f"--batch={batch}", *options]
+        software = [] if any(each.startswith("--software") for each in options) else ["--software=nemo"]
+        common = [f"--transformer={model}", f"--cluster={cluster}", f"--batch={batch}", *software, *options]
         theirs = call(given.dtcc_plan, "cost", *common, *published)["step_seconds"]["total"]
         plans = call(given.dtcc_plan, "search", *common, "--top=100")["plans"]
         mesh = mesh_of(published)

@@ -21,7 +21,7 @@ for family in sys.argv[2:]:
     with torch.device("meta"):
         model = transformers.AutoModelForCausalLM.from_config(config)
     built = sum(parameter.numel() for parameter in model.parameters())
-    run = subprocess.run(["dtcc-plan", "cost", f"--transformer={path},sequence=1024", "--cluster=h100", "--batch=1", "--json"],
+    run = subprocess.run(["dtcc-plan", "cost", "--software=nemo", f"--transformer={path},sequence=1024", "--cluster=h100", "--batch=1", "--json"],
                          capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     read = json.loads(run.stdout)["parameters"]
