@@ -13,6 +13,7 @@
 #include "passes/spmd/layout/PartialFlow.h"
 #include "passes/spmd/layout/Projection.h"
 #include "planner/placement/PlaceExperts.h"
+#include "planner/placement/PlacementNode.h"
 #include "planner/placement/PlanEntries.h"
 #include "planner/placement/PriceDeliveries.h"
 #include "planner/step/ProductWidth.h"
@@ -30,28 +31,20 @@ namespace {
 /// exchange for a matrix in any model of use. Vectors cost nothing.
 constexpr double kDearState = 64;
 
-/// Added to a candidate: sums that are partial over the axes go through the op.
-constexpr int64_t kFlows = 1 << 20;
-
-/// A forward op with its backward ops, or a state; or an op that partial sums may go through.
-struct Node {
-  SmallVector<Operation *> ops; // the forward op first; for a state its reads
-  /// Candidates: a factor of the forward op (a dimension of the state), or -1 for none.
-  SmallVector<int64_t> candidates{-1};
-  /// Sizes of all factors or dimensions.
-  SmallVector<int64_t> sizes;
-  std::vector<double> costs;
-};
-
+using Node = PlacementNode;
 class PlacementSolver {
 public:
-  PlacementSolver(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine, Axes axes, bool share)
+  PlacementSolver(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine, Axes axes, bool share,
+                  std::optional<llvm::DenseSet<unsigned>> padded)
       : input(input), module(input.blocks.step()->getParentOfType<ModuleOp>()), step(input.blocks.step()), plan(plan),
         machine(share ? machine.withoutLatency() : machine), axes(std::move(axes)), share(share),
-        classes(input.classes), inputs(input.inputs), moves(plan.mesh, this->machine) {}
+        classes(input.classes), inputs(input.inputs), moves(plan.mesh, this->machine), padded(std::move(padded)) {}
 
   /// `firsts`: of blocks that are alike, the first alone is written. True: proven best.
   FailureOr<bool> run(bool firsts);
+  /// The classes that the placement of run() pads by much.
+  llvm::DenseSet<unsigned> paddedByMuch();
+  double cost() const { return solution.cost; }
   /// Sets up the problem: what every candidate costs, and every pair of neighbours.
   LogicalResult prepare();
   /// Describes the prepared problem.
@@ -59,6 +52,9 @@ public:
 
 private:
   void collectNodes();
+  int64_t paddedSize(int64_t size) const { return int64_t(llvm::alignTo(size, plan.mesh.product(axes))); }
+  /// Whether padding adds more than a half.
+  bool isPaddedMuch(int64_t size) const { return 2 * (paddedSize(size) - size) > size; }
   bool mayShard(unsigned id, int64_t size) const;
   SmallVector<int64_t> localShape(Value value) const;
   double localCells(Value value) const;
@@ -120,6 +116,10 @@ private:
   std::map<Operation *, PlannedOp> planned;                                    // what plannedOf found
   std::map<std::pair<Operation *, int64_t>, std::optional<OpLayouts>> layouts; // what layoutsOf found
   plan::ChoiceProblem problem;
+  plan::ChoiceSolution solution;
+  /// The classes that alone may be padded by much: in all their values, split or not. Without the set any class may be,
+  /// and is priced as padded where it is split.
+  std::optional<llvm::DenseSet<unsigned>> padded;
 };
 
 /// Whether tp may shard dimension class `id`. Samples belong to the batch axes, and positions to the sequence axes
@@ -128,6 +128,8 @@ private:
 bool PlacementSolver::mayShard(unsigned id, int64_t size) const {
   bool asPositions = plan.sequenceParallel && inputs.positions.contains(id);
   if (inputs.batch.contains(id) || (inputs.others.contains(id) && !asPositions) || size < 2)
+    return false;
+  if (padded && isPaddedMuch(size) && !padded->contains(id))
     return false;
   return size % plan.mesh.product(axes) == 0 || !(asPositions || input.paddable.obstacleOf(id));
 }
@@ -189,7 +191,9 @@ int64_t PlacementSolver::localSize(unsigned id, int64_t size) const {
   // Experts are placed later (placeExperts), but what is held and read of them is known.
   if (plan.mesh.find(kExpertAxis) && input.experts.contains(id))
     return llvm::divideCeil(size, plan.mesh.product({kExpertAxis}));
-  return inputs.positions.contains(id) ? llvm::divideCeil(size, plan.mesh.product(plan.sequenceAxes)) : size;
+  if (inputs.positions.contains(id))
+    return llvm::divideCeil(size, plan.mesh.product(plan.sequenceAxes));
+  return padded && padded->contains(id) ? paddedSize(size) : size;
 }
 
 SmallVector<int64_t> PlacementSolver::localShape(Value value) const {
@@ -498,7 +502,7 @@ FailureOr<bool> PlacementSolver::run(bool firsts) {
     return true;
   if (failed(prepare()))
     return failure();
-  plan::ChoiceSolution solution = plan::solve(problem);
+  solution = plan::solve(problem);
   if (solution.cost == plan::kForbidden)
     return step.emitError("no placement of the step on axes ") << llvm::join(axes, ",") << " is possible";
   if (axes.empty())
@@ -523,22 +527,58 @@ FailureOr<bool> PlacementSolver::run(bool firsts) {
 }
 } // namespace
 
+llvm::DenseSet<unsigned> PlacementSolver::paddedByMuch() {
+  llvm::DenseSet<unsigned> found;
+  for (auto [node, chosen] : llvm::zip(nodes, solution.candidates)) {
+    Operation *op = node->ops.front();
+    const int64_t at = node->candidates[chosen];
+    // Where sums flow through an op there are no sizes: the node of the op itself has them.
+    if (at >= 0 && at < int64_t(node->sizes.size()) && isPaddedMuch(node->sizes[size_t(at)]))
+      found.insert(isa<graph::ReadOp>(op) ? classes.ofDim(op->getResult(0), at) : classes.ofFactor(op, at));
+  }
+  return found;
+}
+
 static PlacementSolver makeSolver(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
-                                  bool share) {
+                                  bool share, std::optional<llvm::DenseSet<unsigned>> padded = std::nullopt) {
   Axes axes;
   for (const MeshAxis &axis : plan.mesh.axes)
     if (axis.size > 1 && !axis.time && !contains(plan.batchAxes, axis.name) && !contains(plan.sequenceAxes, axis.name))
       axes.push_back(axis.name);
-  return PlacementSolver(input, plan, machine, axes, share && !axes.empty());
+  return PlacementSolver(input, plan, machine, axes, share && !axes.empty(), std::move(padded));
+}
+
+/// A class that is split with padding is padded in all its values, which the price of a candidate does not know. Where
+/// padding adds much (8 heads of keys over 16 ranks), two more placements are solved, with the class padded everywhere
+/// and without that padding; the cheaper one stays.
+static FailureOr<bool> solveWithPadding(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
+                                        bool share, bool firsts) {
+  PlacementSolver any = makeSolver(input, plan, machine, share);
+  FailureOr<bool> isBest = any.run(firsts);
+  // A pin may want a split that padding alone makes possible.
+  if (failed(isBest) || !input.pins.empty())
+    return isBest;
+  llvm::DenseSet<unsigned> classes = any.paddedByMuch();
+  if (classes.empty())
+    return isBest;
+  plan::Plan whole = plan;
+  PlacementSolver with = makeSolver(input, plan, machine, share, classes);
+  PlacementSolver without = makeSolver(input, whole, machine, share, llvm::DenseSet<unsigned>());
+  FailureOr<bool> isBestWith = with.run(firsts), isBestWithout = without.run(firsts);
+  if (failed(isBestWith) || failed(isBestWithout))
+    return failure();
+  if (without.cost() < with.cost())
+    plan = std::move(whole);
+  return *isBestWith && *isBestWithout;
 }
 
 LogicalResult solvePlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine, bool share) {
-  return success(succeeded(makeSolver(input, plan, machine, share).run(/*firsts=*/false)));
+  return success(succeeded(solveWithPadding(input, plan, machine, share, /*firsts=*/false)));
 }
 
 FailureOr<bool> solveFirstPlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
                                     bool share) {
-  return makeSolver(input, plan, machine, share).run(/*firsts=*/true);
+  return solveWithPadding(input, plan, machine, share, /*firsts=*/true);
 }
 
 FailureOr<PlacementProblem> placementProblem(const PlacementInput &input, plan::Plan &plan,
