@@ -10,6 +10,7 @@
 #include "planner/cost/Kernels.h"
 #include "planner/problem/InParallel.h"
 #include "planner/transformer/Transformer.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -49,6 +50,37 @@ static LogicalResult refuseRepeating(func::FuncOp step, int64_t tp, int64_t samp
          << tp << " to share it out all the same";
 }
 
+/// Whether a matrix lies in shards over some axes.
+static bool isSplit(const plan::StatePlan &state) {
+  return state.layout && state.layout->size() > 1 &&
+         llvm::any_of(*state.layout, [](const Axes &axes) { return !axes.empty(); });
+}
+
+/// Whether `plan` splits every matrix that `other` splits.
+static bool splitsAsMuch(const plan::Plan &plan, const plan::Plan &other) {
+  llvm::StringSet<> split;
+  for (const plan::StatePlan &state : plan.states)
+    if (isSplit(state))
+      split.insert(state.name);
+  return llvm::all_of(other.states,
+                      [&](const plan::StatePlan &state) { return !isSplit(state) || split.contains(state.name); });
+}
+
+FailureOr<bool> PlacementCache::solve(plan::Plan &plan, bool share) {
+  plan::Plan fast = plan;
+  FailureOr<bool> proven = solveFirstPlacement(facts.input, plan, facts.machine, share);
+  // Pins say themselves what is split.
+  if (failed(proven) || !share || !facts.input.pins.empty())
+    return proven;
+  // The fastest placement stays what it is for ranks that were asked for, if it shares the model out as well: a shape
+  // has one price, whether it was given or found.
+  FailureOr<bool> isFastest = solveFirstPlacement(facts.input, fast, facts.machine);
+  if (failed(isFastest) || !splitsAsMuch(fast, plan))
+    return proven;
+  plan = std::move(fast);
+  return isFastest;
+}
+
 LogicalResult PlacementCache::tryToPlace(const Parallelism &shape, PlacedStep &placed) {
   plan::Plan &plan = placed.plan;
   func::FuncOp function = facts.step;
@@ -61,7 +93,7 @@ LogicalResult PlacementCache::tryToPlace(const Parallelism &shape, PlacedStep &p
     plan.ops = facts.request.given->ops;
     plan.states = facts.request.given->states;
   } else {
-    FailureOr<bool> proven = solveFirstPlacement(facts.input, plan, facts.machine, facts.request.share && shape.tp > 1);
+    FailureOr<bool> proven = solve(plan, facts.request.share && shape.tp > 1);
     if (failed(proven))
       return failure();
     placed.proven = *proven;

@@ -90,6 +90,9 @@ private:
   }
   PlacedStep &findPlaced(const plan::Parallelism &shape);
   void place(const plan::Parallelism &shape, PlacedStep &placed);
+  /// Places representative blocks. `share`: their matrices are to be split, even where that is not the fastest. True if
+  /// the placement is proven best.
+  mlir::FailureOr<bool> solve(plan::Plan &plan, bool share);
   mlir::LogicalResult tryToPlace(const plan::Parallelism &shape, PlacedStep &placed);
   /// The plan of a split for the samples of the shape; prices of reshards become those of its mesh.
   plan::Plan resize(const plan::Parallelism &shape, PlacedStep &placed);

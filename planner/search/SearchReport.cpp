@@ -151,7 +151,15 @@ std::string whyTensor(const Pair &pair, double) {
     return "tokens sent to experts over " + against("ep", shape.ep, pair.its().ep);
   if (shape.dp < pair.its().dp)
     return "each group of tp and cp takes more samples, " + against("dp", shape.dp, pair.its().dp);
-  return "activations summed over tp=" + std::to_string(shape.tp);
+  if (shape.cp > 1 && shape.exchange != pair.its().exchange)
+    return "cp-attention=" + std::string(toString(shape.exchange)) + " over cp=" + std::to_string(shape.cp);
+  if (shape.tp > 1)
+    return "activations summed over tp=" + std::to_string(shape.tp);
+  if (shape.cp > 1)
+    return "keys and values go around cp=" + std::to_string(shape.cp);
+  if (shape.ep > 1)
+    return "tokens sent to experts over ep=" + std::to_string(shape.ep);
+  return "other placements";
 }
 
 std::string whyData(const Pair &pair, double) {
