@@ -52,7 +52,8 @@ public:
   void gatherUnits(const UnitSeconds &unit, LayerParts &seconds) const;
   EndSeconds end(const HeldParameters &parameters) const;
   double endOfStep(const HeldParameters &parameters, StepSeconds &step, double backward) const;
-  double sendSeconds() const;
+  /// `bytes`: of one message.
+  double sendSeconds(double bytes) const;
 
 private:
   double bubbleBeside(const LayerParts &sum, const LayerParts &stage) const;
@@ -142,13 +143,12 @@ LayerParts Pricer::price(const Layer &layer) const {
   return seconds;
 }
 
-double Pricer::sendSeconds() const {
+double Pricer::sendSeconds(double bytes) const {
   if (plan.pp == 1)
     return 0;
-  double one = collectives.secondsToSend(problem.boundaryBytes, plan.stageStride());
+  double one = collectives.secondsToSend(bytes, plan.stageStride());
   if (problem.software.serialSends)
-    one = 2 * one +
-          collectives.seconds({CollectiveKind::AllGather, problem.boundaryBytes * double(plan.tp), plan.tensorGroup()});
+    one = 2 * one + collectives.seconds({CollectiveKind::AllGather, bytes * double(plan.tp), plan.tensorGroup()});
   return 2 * one * double(std::max<int64_t>(plan.virtualStages, 1)) * (1 - problem.software.sendsHidden);
 }
 
@@ -250,7 +250,10 @@ StepSeconds Pricer::run() {
     step.host += m * pass->host;
   }
   step.recompute = m * slowest.recompute.compute;
-  step.stages = m * sendSeconds();
+  double sent = 0;
+  for (const Layer &layer : problem.layers)
+    sent = std::max(sent, layer.leavingBytes);
+  step.stages = m * sendSeconds(sent);
   double backward = slowest.input.total() + slowest.weight.total() + slowest.recompute.total();
   step.compute += endOfStep(parameters, step, backward);
   step.host += calibration.host * (hostSecondsOfStep(problem.software, constants) +
@@ -347,9 +350,9 @@ double secondsAtEnd(const StepProblem &problem, const Constants &constants, cons
   return update + step.data;
 }
 
-double secondsToSendOn(const StepProblem &problem, const Constants &constants) {
+double secondsToSendOn(const StepProblem &problem, double bytes, const Constants &constants) {
   Calibration none;
-  return Pricer(problem, constants, none).sendSeconds();
+  return Pricer(problem, constants, none).sendSeconds(bytes);
 }
 
 } // namespace dtcc::cost

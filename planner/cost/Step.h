@@ -36,8 +36,11 @@ struct StepProblem {
   /// Kinds of layers, and which of them a stage has.
   std::vector<Layer> layers;
   std::vector<std::vector<StageLayer>> stages;
-  /// Activations from stage to stage, of a micro-batch and rank.
-  double boundaryBytes = 0;
+  /// Lets a stage send on equally many bytes wherever it ends.
+  void setLeavingBytes(double bytes) {
+    for (Layer &layer : layers)
+      layer.leavingBytes = bytes;
+  }
 };
 
 /// Two scales that measured runs of a machine correct: of what devices do, and of hosts.
@@ -114,8 +117,8 @@ double straggling(const Parallelism &plan, const Constants &constants);
 /// `parameters`; a backward pass of a micro-batch takes it `backward` seconds.
 double secondsAtEnd(const StepProblem &problem, const Constants &constants, const HeldParameters &parameters,
                     double backward);
-/// Seconds of the messages of a stage to its neighbour for one micro-batch, both ways.
-double secondsToSendOn(const StepProblem &problem, const Constants &constants);
+/// Seconds of the messages of `bytes` from a stage to its neighbour for one micro-batch, both ways.
+double secondsToSendOn(const StepProblem &problem, double bytes, const Constants &constants);
 
 } // namespace dtcc::cost
 

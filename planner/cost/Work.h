@@ -80,6 +80,8 @@ struct Layer {
   double parameters = 0;
   /// Parameters of experts, which other groups of ranks share (Parallel::ofExperts). Not a part of `parameters`.
   double expertParameters = 0;
+  /// Activations that go to the layer behind it, of a micro-batch and rank: a message where a stage ends with it.
+  double leavingBytes = 0;
   double count = 1;
   /// Passes that a host issues, each at least as long as it takes it; 0: part of another layer.
   double passes = 1;

@@ -423,7 +423,7 @@ void BlockPrices::Builder::run() {
       Operation *op = row.representative(value.getDefiningOp());
       bytes.push_back(bytesOf(op->getResult(cast<OpResult>(value).getResultNumber())));
     }
-    prices.entering.push_back({each.type, std::move(bytes)});
+    prices.entering.push_back(std::move(bytes));
   }
   addMemory();
 }

@@ -54,7 +54,7 @@ plan::StageSolution GraphPricer::solveWithin(const Parallelism &shape, double by
   if (fastest.isInfeasible())
     return fastest;
   double seconds = refine(shape, fastest);
-  for (plan::StageSolution &other : solver.alike(shape, fastest, bytes, plan::kNever))
+  for (plan::StageSolution &other : solver.alike(shape, bytes, plan::kNever))
     if (double own = refine(shape, other); own < seconds) {
       seconds = own;
       fastest = std::move(other);

@@ -41,9 +41,8 @@ public:
   plan::StageSolution solve(const plan::Parallelism &shape) override { return solver.solve(shape); }
   /// Solutions whose blocks all recompute alike. The finer model often prefers them to a mixture that is modelled to be
   /// as fast, because their virtual stages are more even.
-  std::vector<plan::StageSolution> others(const plan::Parallelism &shape, const plan::StageSolution &best,
-                                          double below) override {
-    return solver.alike(shape, best, std::nullopt, below);
+  std::vector<plan::StageSolution> others(const plan::Parallelism &shape, double below) override {
+    return solver.alike(shape, std::nullopt, below);
   }
   double refine(const plan::Parallelism &shape, const plan::StageSolution &solution) override {
     return price(shape, solution).total();

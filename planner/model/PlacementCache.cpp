@@ -265,7 +265,6 @@ void PlacementCache::price(const Parallelism &shape, plan::Plan plan, PlacedStep
     if (block.attentions + block.expertLayers > 0)
       block.again[size_t(plan::Recompute::Full)].exchangeSeconds += seconds / 2;
     local.once.push_back(kernels.seconds(block.once) + block.once.exchangeSeconds);
-    local.step.boundaryBytes = std::max(local.step.boundaryBytes, block.enteringBytes);
     for (uint32_t mode = 0; mode < facts.modeCount(); ++mode) {
       cost::Layer layer;
       layer.forward = block.forward;
@@ -274,6 +273,7 @@ void PlacementCache::price(const Parallelism &shape, plan::Plan plan, PlacedStep
       layer.recompute = block.again[size_t(facts.recomputeOf(mode))];
       layer.parameters = block.parameters;
       layer.expertParameters = block.expertParameters;
+      layer.leavingBytes = block.leavingBytes;
       layer.passes = facts.input.blocks.countOf(type) > 1 ? passes : 0;
       if (facts.isOnHost(mode))
         cost::moveToHost(layer, block.heldBytes[size_t(facts.recomputeOf(mode))]);

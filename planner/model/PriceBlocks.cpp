@@ -95,7 +95,7 @@ private:
   void addMoves();
   void addStates();
   void addWork();
-  void addEntering();
+  void addLeaving();
   void addLogits(BlockCost &block, const Logits &logits);
   void addMemory();
 
@@ -302,12 +302,13 @@ void BlockPrices::Evaluation::addWork() {
   }
 }
 
-void BlockPrices::Evaluation::addEntering() {
-  for (const auto &[type, values] : prices.entering) {
+void BlockPrices::Evaluation::addLeaving() {
+  for (size_t block = 1; block < prices.entering.size(); ++block) {
     double bytes = 0;
-    for (const Bytes &value : values)
+    for (const Bytes &value : prices.entering[block])
       bytes += bytesOf(value);
-    blocks[type].enteringBytes = std::max(blocks[type].enteringBytes, bytes);
+    double &most = blocks[row.blocks()[block - 1].type].leavingBytes;
+    most = std::max(most, bytes);
   }
 }
 
@@ -384,7 +385,7 @@ std::vector<BlockCost> BlockPrices::Evaluation::run() {
   addMoves();
   addWork();
   addStates();
-  addEntering();
+  addLeaving();
   addMemory();
   return std::move(blocks);
 }

@@ -57,8 +57,8 @@ struct BlockCost {
   double tiedParameters = 0;
   /// Bytes of copies of these elements in the compute type, if that is narrower.
   double copyBytes = 0, expertCopyBytes = 0, sharedCopyBytes = 0;
-  /// Bytes of activations that a stage which begins here receives: the maximum over repeated blocks.
-  double enteringBytes = 0;
+  /// Bytes of activations that a stage which ends here sends on: the maximum over repeated blocks.
+  double leavingBytes = 0;
   /// Numbers of attentions and of expert layers, whose communication over cp and ep is priced separately.
   double attentions = 0, expertLayers = 0;
 };
@@ -193,7 +193,7 @@ private:
   /// Parameters in resharded layouts, and values in the order of the table, including those of no block.
   std::vector<StoredValue> parameters, values;
   /// For each block, the bytes that a stage which begins with the block receives.
-  std::vector<std::pair<uint32_t, std::vector<Bytes>>> entering;
+  std::vector<std::vector<Bytes>> entering;
 };
 
 /// Largest logits of a chunk, in bytes, for the target of a machine's devices.

@@ -273,10 +273,10 @@ plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<u
   }
   double tail = cost::secondsAtEnd(step, facts.machine.constants, {parameters / double(shape.pp), 0},
                                    backward / double(shape.pp));
-  double send = cost::secondsToSendOn(step, facts.machine.constants);
   for (size_t type = 0; type < costs.size(); ++type) {
     const BlockCost &block = costs[type];
-    problem.types[type].sendSeconds = double(shape.microbatches) * send;
+    problem.types[type].sendSeconds =
+        double(shape.microbatches) * cost::secondsToSendOn(step, block.leavingBytes, facts.machine.constants);
     problem.types[type].tailSeconds =
         (parameters > 0 ? tail * block.parameters * double(shape.pp) / parameters : 0) + local.once[type];
     // The experts' copies are fewer.

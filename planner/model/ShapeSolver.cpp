@@ -65,18 +65,17 @@ plan::StageSolution ShapeSolver::solve(const Parallelism &shape, std::optional<d
   plan::StageSolution found = solveIn(std::nullopt, shape, bytes);
   if (!found.isInfeasible())
     return found;
-  for (plan::StageSolution &other : alike(shape, found, bytes, plan::kNever))
+  for (plan::StageSolution &other : alike(shape, bytes, plan::kNever))
     if (found.isInfeasible() || other.seconds < found.seconds)
       found = std::move(other);
   return found;
 }
 
-std::vector<plan::StageSolution> ShapeSolver::alike(const Parallelism &shape, const plan::StageSolution &best,
-                                                    std::optional<double> bytes, double below) const {
+std::vector<plan::StageSolution> ShapeSolver::alike(const Parallelism &shape, std::optional<double> bytes,
+                                                    double below) const {
   std::vector<plan::StageSolution> found;
   for (uint32_t mode : commonModes())
-    if ((best.isInfeasible() || llvm::any_of(best.modes, [&](uint32_t own) { return own != mode; })) &&
-        plan::closeBound(kinds.problem(shape, mode)) < below)
+    if (plan::closeBound(kinds.problem(shape, mode)) < below)
       if (plan::StageSolution other = solveIn(mode, shape, bytes); !other.isInfeasible())
         found.push_back(std::move(other));
   return found;

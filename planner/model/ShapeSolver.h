@@ -25,9 +25,10 @@ public:
   /// The fastest solution found whose blocks may recompute in any mode each, or where none fits, all in one mode.
   /// `bytes`: the limit for a rank; absent: what its device allows.
   plan::StageSolution solve(const plan::Parallelism &shape, std::optional<double> bytes = std::nullopt) const;
-  /// Solutions other than `best` whose blocks all recompute alike, among those that may take less than `below` seconds.
-  std::vector<plan::StageSolution> alike(const plan::Parallelism &shape, const plan::StageSolution &best,
-                                         std::optional<double> bytes, double below) const;
+  /// Solutions whose blocks all recompute alike, among those that may take less than `below` seconds. Their stages may
+  /// differ from those of a mixture that happens to recompute alike: the problem of one mode breaks ties by itself.
+  std::vector<plan::StageSolution> alike(const plan::Parallelism &shape, std::optional<double> bytes,
+                                         double below) const;
   /// Modes that all blocks may have. Empty if the user fixed the mode.
   std::vector<uint32_t> commonModes() const;
 

@@ -44,6 +44,13 @@ SolvedStep SolvedStep::of(const GraphFacts &facts, PlacementCache &placements, S
         layers.push_back({layer, own[layer]});
     solved.problem.stages.push_back(std::move(layers));
   }
+  // Where no stage ends there is no message.
+  std::vector<bool> ends(solved.problem.layers.size(), false);
+  for (size_t stage = 0; stage + 1 < solved.layers.size(); ++stage)
+    ends[solved.layers[stage].back()] = true;
+  for (size_t layer = 0; layer < ends.size(); ++layer)
+    if (!ends[layer])
+      solved.problem.layers[layer].leavingBytes = 0;
   return solved;
 }
 

@@ -60,6 +60,14 @@ static void addHost(std::vector<SimulatedUnit> &units, const cost::StepProblem &
   units.back().inputGradient += host;
 }
 
+/// The message behind the last stage so far, whose last layer sends on `bytes`.
+static void addMessage(SimulatedStep &step, double bytes, const cost::StepProblem &problem,
+                       const cost::Constants &constants) {
+  if (problem.parallel.pp > 1)
+    step.sendSeconds.push_back(
+        cost::Collectives(problem.fabric, constants).secondsToSend(bytes, problem.parallel.stageStride()));
+}
+
 /// All but the stages.
 static void addRest(SimulatedStep &step, const cost::StepProblem &problem, bool inUnits,
                     const cost::Constants &constants, const cost::Calibration &calibration) {
@@ -72,8 +80,6 @@ static void addRest(SimulatedStep &step, const cost::StepProblem &problem, bool 
     cost::EndSeconds end = cost::priceEnd(problem, constants, parameters, calibration);
     step.ends.push_back({end.reduce, end.update, end.gather});
   }
-  cost::Collectives collectives(problem.fabric, constants);
-  step.sendSeconds = plan.pp > 1 ? collectives.secondsToSend(problem.boundaryBytes, plan.stageStride()) : 0;
   step.sendBlocks = 1 - software.sendsHidden;
   bool near = plan.stageStride() < problem.fabric.domain;
   step.sendLink = near ? SimulatedLink::Node : SimulatedLink::Network;
@@ -99,7 +105,9 @@ SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const cost::Cons
   for (int64_t chunk = 0; chunk < chunks; ++chunk)
     for (size_t rank = 0; rank < problem.stages.size(); ++rank) {
       std::vector<SimulatedUnit> units(1);
+      double sent = 0;
       for (const Run &run : layersOf(problem, rank, chunk)) {
+        sent = std::max(sent, problem.layers[run.layer].leavingBytes);
         // Whole layers are units; what stands before or after them goes with its neighbour.
         bool apart = inUnits && problem.layers[run.layer].passes > 0;
         int64_t count = apart ? std::max<int64_t>(1, std::llround(run.count)) : 1;
@@ -111,6 +119,7 @@ SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const cost::Cons
       }
       addHost(units, problem, constants, calibration);
       step.stages.push_back(std::move(units));
+      addMessage(step, sent, problem, constants);
     }
   addRest(step, problem, inUnits, constants, calibration);
   return step;
@@ -130,6 +139,7 @@ SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const std::vecto
     }
     addHost(units, problem, constants, {});
     step.stages.push_back(std::move(units));
+    addMessage(step, layers.empty() ? 0 : problem.layers[layers.back()].leavingBytes, problem, constants);
   }
   addRest(step, problem, inUnits, constants, {});
   return step;
@@ -142,7 +152,8 @@ SimulatedStep onKinds(const std::vector<SimulatedStep> &steps, const std::vector
   for (size_t rank = 0; rank < kindOfRank.size(); ++rank)
     step.ends[rank] = steps[kindOfRank[rank]].ends[rank];
   for (const SimulatedStep &each : steps)
-    step.sendSeconds = std::max(step.sendSeconds, each.sendSeconds);
+    for (size_t stage = 0; stage < step.sendSeconds.size(); ++stage)
+      step.sendSeconds[stage] = std::max(step.sendSeconds[stage], each.sendSeconds[stage]);
   return step;
 }
 

@@ -198,11 +198,12 @@ void StepTasks::addMessage(int64_t rank, const Action &action, Id done) {
   }
   TimelineWork work = forward ? TimelineWork::SendForward : TimelineWork::SendBackward;
   Id stream = forward ? own.forward : own.backward, sent = done;
+  size_t boundary = size_t(std::min(action.stage, to));
+  double seconds = boundary < step.sendSeconds.size() ? step.sendSeconds[boundary] : 0;
   for (double part : {step.sendBlocks, 1 - step.sendBlocks}) {
     if (part <= 0)
       continue;
-    Id task =
-        add(stream, part * step.sendSeconds, rank, TimelineStream::Messages, work, action.stage, action.microbatch);
+    Id task = add(stream, part * seconds, rank, TimelineStream::Messages, work, action.stage, action.microbatch);
     linkUp(task, own, ranks[size_t(home)], step.sendLink, step.sendShare);
     simulation.wait(task, sent);
     if (sent == done && step.sendBlocks > 0)
@@ -324,7 +325,9 @@ std::string SimulatedStep::check(const Schedule &schedule) const {
     for (double value : {end.reduce, end.update, end.gather})
       if (!isAmount(value))
         return "times of the end of a step must be finite and not negative";
-  for (double value : {sendSeconds, hostSeconds, straggling})
+  if (!std::all_of(sendSeconds.begin(), sendSeconds.end(), isAmount))
+    return "times of messages must be finite and not negative";
+  for (double value : {hostSeconds, straggling})
     if (!isAmount(value))
       return "times of a step must be finite and not negative";
   for (double share : {sendBlocks, sendShare, dataShare, reduceWindow, contended})

@@ -45,8 +45,11 @@ struct SimulatedStep {
   std::vector<std::vector<SimulatedUnit>> stages;
   /// End of the step, for each rank of the pipeline.
   std::vector<SimulatedEnd> ends;
-  /// One message to a neighbouring stage, and the share of it in which its sender waits.
-  double sendSeconds = 0, sendBlocks = 0;
+  /// For each stage but the last, one message to the next stage, and as long one back from there; empty: they take no
+  /// time.
+  std::vector<double> sendSeconds;
+  /// The share of a message in which its sender waits.
+  double sendBlocks = 0;
   /// The share of its link that a message, and that a collective over the ranks that hold the same
   /// parameters, take while nothing else uses it.
   SimulatedLink sendLink = SimulatedLink::Network, dataLink = SimulatedLink::Network;

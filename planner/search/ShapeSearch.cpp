@@ -268,7 +268,7 @@ BestFirst::Solved BestFirst::solve(size_t number, double best) {
     return solved;
   if (stages.seconds < best)
     solved.first.seconds = pricer.refine(shape, stages);
-  for (StageSolution &other : pricer.others(shape, stages, best))
+  for (StageSolution &other : pricer.others(shape, best))
     if (!other.isInfeasible() && other.seconds < best) {
       double seconds = pricer.refine(shape, other);
       solved.others.push_back({shape, std::move(other), seconds});

@@ -100,11 +100,9 @@ public:
   virtual StageProblem problem(const Parallelism &shape) = 0;
   /// The shape's blocks in stages, with as much memory as there is. Default: the solved problem.
   virtual StageSolution solve(const Parallelism &shape) { return plan::solve(problem(shape)); }
-  /// More solutions of a shape, among which the finer model may like one better than `best`, the solution of `solve`.
-  /// Those that take no less than `below` may be left out. Default: none.
-  virtual std::vector<StageSolution> others(const Parallelism &shape, const StageSolution &best, double below) {
-    return {};
-  }
+  /// More solutions of a shape, among which the finer model may like one better than the solution of `solve`. Those
+  /// that take no less than `below` may be left out. Default: none.
+  virtual std::vector<StageSolution> others(const Parallelism &shape, double below) { return {}; }
   /// Seconds of a solved shape by a finer model, which ranks the plans. Default: those of the search.
   virtual double refine(const Parallelism &shape, const StageSolution &solution) { return solution.seconds; }
   /// A solved shape's step event by event (StepSimulation.h); without events unless `record`. Empty: the pricer has

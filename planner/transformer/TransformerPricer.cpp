@@ -112,7 +112,7 @@ cost::StepProblem TransformerPricer::stepOf(const Parallelism &shape, size_t kin
   step.layers.push_back(makeHead(given.model, plan, run));
   if (given.model.experts > 0)
     addModes(given.model.dense());
-  step.boundaryBytes = boundaryBytes(given.model, plan, run, given.software.scatteredSends);
+  step.setLeavingBytes(boundaryBytes(given.model, plan, run, given.software.scatteredSends));
   return step;
 }
 
@@ -182,7 +182,7 @@ void TransformerPricer::addModes(const Parallelism &shape, size_t kind, StagePro
       backward += (layer.total() - layer.forward) / double(shape.pp);
   }
   double tail = cost::secondsAtEnd(step, constants, mean, backward);
-  double send = cost::secondsToSendOn(step, constants);
+  double send = cost::secondsToSendOn(step, step.layers.front().leavingBytes, constants);
   const cost::BubbleShares bubble =
       shape.pp > 1 ? cost::bubbleSharesOf(shape.schedule, shape.virtualStages) : cost::BubbleShares();
   for (size_t number = 0; number < problem.types.size(); ++number) {

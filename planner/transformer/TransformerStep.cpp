@@ -19,7 +19,6 @@ StepProblem makeStepProblem(const Transformer &model, const Parallelism &plan, c
   problem.software = software;
   problem.parallel = plan;
   problem.layers = {makeBlock(model, plan, run), makeEmbedding(model, plan, run), makeHead(model, plan, run)};
-  problem.boundaryBytes = boundaryBytes(model, plan, run, software.scatteredSends);
   constexpr size_t dense = 3;
   if (model.experts > 0)
     problem.layers.push_back(makeBlock(model.dense(), plan, run));
@@ -43,6 +42,7 @@ StepProblem makeStepProblem(const Transformer &model, const Parallelism &plan, c
   }
   problem.stages.front().push_back({1, 1});
   problem.stages.back().push_back({2, 1});
+  problem.setLeavingBytes(boundaryBytes(model, plan, run, software.scatteredSends));
   return problem;
 }
 

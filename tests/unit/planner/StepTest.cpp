@@ -191,7 +191,7 @@ StepProblem gpt(const Parallelism &plan) {
   for (int64_t s = 0; s < plan.pp; ++s)
     problem.stages.push_back({{0, model.layers / double(plan.pp)}});
   problem.stages.back().push_back({1, 1});
-  problem.boundaryBytes = boundaryBytes(model, plan, run, true);
+  problem.setLeavingBytes(boundaryBytes(model, plan, run, true));
   return problem;
 }
 } // namespace
@@ -297,12 +297,12 @@ TEST(Step, SerialSends) {
   plan.pp = 4;
   StepProblem problem = gpt(plan);
   Collectives collectives(problem.fabric, constants);
-  double one = collectives.secondsToSend(problem.boundaryBytes, 2);
-  double gather = collectives.seconds({CollectiveKind::AllGather, 2 * problem.boundaryBytes, {2, 1}});
+  double bytes = problem.layers.front().leavingBytes, one = collectives.secondsToSend(bytes, 2);
+  double gather = collectives.seconds({CollectiveKind::AllGather, 2 * bytes, {2, 1}});
   problem.software.sendsHidden = 0;
-  EXPECT_DOUBLE_EQ(secondsToSendOn(problem, constants), 2 * one);
+  EXPECT_DOUBLE_EQ(secondsToSendOn(problem, bytes, constants), 2 * one);
   problem.software.serialSends = true;
-  EXPECT_DOUBLE_EQ(secondsToSendOn(problem, constants), 2 * (2 * one + gather));
+  EXPECT_DOUBLE_EQ(secondsToSendOn(problem, bytes, constants), 2 * (2 * one + gather));
 }
 
 TEST(Step, CalibrationScales) {

@@ -145,7 +145,7 @@ TEST_F(GraphSearchTest, FoldedBlocksCostWhatTheyCost) {
         for (size_t mode = 0; mode < kRecomputeModes; ++mode)
           expectAlike(a.again[mode], b.again[mode], name + " again " + std::to_string(mode));
         expectSame(a.parameters, b.parameters, name + " parameters");
-        EXPECT_GE(a.enteringBytes, b.enteringBytes) << name + " entering bytes";
+        EXPECT_GE(a.leavingBytes, b.leavingBytes) << name + " leaving bytes";
       }
     for (const StepBlocks::Block &block : few.blocks.blocks())
       add(sum, each[block.type], 1);
