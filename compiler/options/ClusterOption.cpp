@@ -99,7 +99,8 @@ FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options, bo
     return decide("cpu"), none;
   decide("cuda");
   options.hostMemory = cluster->host().memoryBytes;
-  options.latencyBytes = cost::Machine::of(*cluster).latencyBytes();
+  options.machine = cost::Machine::of(*cluster);
+  options.latencyBytes = options.machine->latencyBytes();
   // Weights do not matter to a plan, and structures without any are welcome.
   if (options.emit == "plan" || options.emit == "onnx")
     options.init = "random";

@@ -14,6 +14,7 @@
 #define DTCC_COMPILER_OPTIONS_OPTIONS_H
 
 #include "mlir/Support/LLVM.h"
+#include "planner/cluster/Machine.h"
 #include "planner/cost/BucketSize.h"
 #include "planner/transformer/Transformer.h"
 #include <string>
@@ -84,6 +85,8 @@ struct Options {
   double deviceMemory = 0;
   /// Host memory per GPU, in bytes; 0 if the cluster does not say.
   double hostMemory = 0;
+  /// The GPUs of the cluster.
+  std::optional<cost::Machine> machine;
   /// Minimum size of a bucket that is gathered or reduced on its own, in bytes (cost::Machine::latencyBytes).
   double latencyBytes = cost::kLatencyBytes;
   /// Peak of a device of the cluster in matrix products of --precision, in FLOP/s.

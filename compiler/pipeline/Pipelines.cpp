@@ -12,6 +12,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/exec/Passes.h"
+#include "passes/exec/commands/FillExchanges.h"
 #include "passes/graph/Passes.h"
 #include "passes/spmd/Passes.h"
 
@@ -99,6 +100,9 @@ void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
   // collectives of a communicator.
   if (target.runsStreams)
     manager.addNestedPass<exec::ProgramOp>(exec::createSeparateParameters());
+  // Place the gradients of weights beside exchanges of activations.
+  if (target.runsStreams && options.machine)
+    manager.addPass(exec::createFillExchangesFor(*options.machine));
   // Move parameter gathers, gradient reductions and offload copies to side streams, where they overlap with
   // computation.
   exec::AssignStreamsOptions streams;

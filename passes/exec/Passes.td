@@ -189,6 +189,24 @@ def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dtcc::exec::ExecDialect", "::mlir::LLVM::LLVMDialect", "::dtcc::graph::GraphDialect"];
 }
 
+def FillExchanges : Pass<"exec-fill-exchanges", "::mlir::ModuleOp"> {
+  let summary = "place work that nothing waits for behind exchanges of activations";
+  let description = [{
+    Input: an `exec.program` whose commands all run on the compute stream. Output: the same commands in another order.
+
+    Collectives and messages of activations move up to behind the last command that they depend on. Commands that no
+    such exchange depends on, most of them gradients of weights, move behind the next exchange, until they take as long
+    as the exchange on the machine. exec-assign-streams then runs the exchange beside them.
+
+    Guarantees: two commands that share a buffer keep their order, and so do exchanges. A command moves past at most 64
+    others.
+
+    Example (tests/passes/exec/fill-exchanges.mlir): the gradient of a weight moves behind the reduce-scatter of the
+    gradient of its input.
+  }];
+  let options = [Option<"cluster", "cluster", "std::string", "\"8xh100\"", "a preset, as of --cluster">];
+}
+
 def AssignStreams : Pass<"exec-assign-streams", "::dtcc::exec::ProgramOp"> {
   let summary = "overlap collectives, messages and host copies with computation";
   let description = [{
@@ -196,7 +214,7 @@ def AssignStreams : Pass<"exec-assign-streams", "::dtcc::exec::ProgramOp"> {
     messages and copies on side streams, and events that order them.
 
     A communicator moves to a side stream if most of its collectives and sends in a phase have commands to overlap
-    with. Each of these waits for the command before it, and the first command that needs its bytes waits for it. At
+    with; a quarter is enough if it exchanges activations alone. Each of these waits for the command before it, and the first command that needs its bytes waits for it. At
     most `in-flight` others are unfinished when the next one is issued. The kernel that accumulates a reduced gradient
     moves down to just before the next reduction, because it would otherwise wait for its own reduction at once. If
     communicators of parameters alone move, the other communicators that move get another side stream, so that other

@@ -71,6 +71,9 @@ struct Software {
   /// With several stages on a rank, the gradients of each complete stage but the last are reduced while the stages that
   /// follow run.
   bool reducesByStage = false;
+  /// Share of the exchanges of activations in a backward pass that gradients of weights run beside, if the schedule
+  /// leaves these in the same pass.
+  double filledExchanges = 0;
 };
 
 /// The defaults of the software whose words stand in `text`, in any case.

@@ -27,6 +27,8 @@ struct PassSeconds {
 };
 struct LayerParts {
   PassSeconds forward, input, weight, recompute;
+  /// Of `input.tensor`, what gradients of weights may run beside.
+  double fillable = 0;
   void add(const LayerParts &other, double count) {
     forward.add(other.forward, count);
     input.add(other.input, count);
@@ -47,6 +49,8 @@ public:
   LayerParts price(const Layer &layer) const;
   /// The passes of a layer, without gathers and reductions of units.
   LayerParts passes(const Layer &layer) const;
+  /// Runs gradients of weights beside exchanges of the other backward pass.
+  void fillExchanges(LayerParts &seconds) const;
   bool hasUnits() const { return row.gradient && plan.dataGroup().ranks > 1; }
   UnitSeconds units(const Layer &layer) const;
   void gatherUnits(const UnitSeconds &unit, LayerParts &seconds) const;
@@ -127,6 +131,9 @@ LayerParts Pricer::passes(const Layer &layer) const {
   seconds.input = pass(layer.inputGradient, /*backward=*/true);
   seconds.weight = pass(layer.weightGradient);
   seconds.recompute = pass(layer.recompute);
+  // Exchanges that were priced when they were planned say themselves what may be hidden.
+  double planned = layer.inputGradient.exchangeSeconds - layer.inputGradient.fillableSeconds;
+  seconds.fillable = seconds.input.tensor - planned;
   double host = layer.passes * calibration.host * hostSeconds(problem.software, constants, plan.tp);
   auto wait = [&](PassSeconds &first, double sum, double least) { first.host += std::max(0.0, least - sum); };
   wait(seconds.forward, seconds.forward.total(), host);
@@ -136,8 +143,17 @@ LayerParts Pricer::passes(const Layer &layer) const {
   return seconds;
 }
 
+void Pricer::fillExchanges(LayerParts &seconds) const {
+  if (has(plan.schedule, ScheduleRow::WeightsApart))
+    return;
+  double hidden = std::min(problem.software.filledExchanges * seconds.fillable, seconds.weight.compute);
+  seconds.input.tensor -= hidden;
+  seconds.input.compute += constants.contended * hidden;
+}
+
 LayerParts Pricer::price(const Layer &layer) const {
   LayerParts seconds = passes(layer);
+  fillExchanges(seconds);
   if (hasUnits())
     gatherUnits(units(layer), seconds);
   return seconds;
@@ -290,7 +306,7 @@ PricedLayers::PricedLayers(const StepProblem &problem, const Constants &constant
   Pricer pricer(problem, constants, none);
   for (const Layer &layer : problem.layers) {
     LayerParts parts = pricer.passes(layer);
-    Each each{{}, layer.parameters, layer.expertParameters};
+    Each each{{}, parts.fillable, layer.parameters, layer.expertParameters};
     const PassSeconds *passes[] = {&parts.forward, &parts.input, &parts.weight, &parts.recompute};
     for (size_t i = 0; i < each.passes.size(); ++i)
       each.passes[i] = {passes[i]->compute, passes[i]->tensor, passes[i]->data, passes[i]->host};
@@ -308,6 +324,8 @@ std::vector<LayerSeconds> PricedLayers::price(const StepProblem &problem, const 
     PassSeconds *passes[] = {&parts.forward, &parts.input, &parts.weight, &parts.recompute};
     for (size_t i = 0; i < each.passes.size(); ++i)
       *passes[i] = {each.passes[i].compute, each.passes[i].tensor, each.passes[i].data, each.passes[i].host};
+    parts.fillable = each.fillable;
+    pricer.fillExchanges(parts);
     if (pricer.hasUnits()) {
       // Layers that differ in what they compute again have the same parameters.
       const Each *before = &each == layers.data() ? nullptr : &each - 1;
@@ -331,6 +349,7 @@ std::vector<UnitSeconds> priceUnits(const StepProblem &problem, const Constants 
   for (const Layer &layer : problem.layers) {
     UnitSeconds unit = pricer.hasUnits() ? pricer.units(layer) : UnitSeconds();
     LayerParts parts = pricer.passes(layer);
+    pricer.fillExchanges(parts);
     unit.passes = {parts.forward.total(), parts.input.total(), parts.weight.total(), parts.recompute.total()};
     seconds.push_back(unit);
   }

@@ -69,6 +69,8 @@ struct Work {
   std::vector<Transfer> transfers;
   /// Seconds of exposed communication that was priced when it was planned.
   double exchangeSeconds = 0;
+  /// The part of it that gradients of weights may run beside (Software::filledExchanges).
+  double fillableSeconds = 0;
 };
 
 /// A layer, as often as a stage has it.

@@ -290,6 +290,7 @@ void BlockPrices::Evaluation::addWork() {
     OpCost cost = op.works ? costOf(op) : OpCost();
     cost.addTo(block.*op.phase);
     (block.*op.phase).exchangeSeconds += moved[number];
+    (block.*op.phase).fillableSeconds += moved[number];
     block.scratchBytes = std::max(block.scratchBytes, cost.scratchBytes);
     block.attentions += op.attends;
     block.expertLayers += op.dispatches;

@@ -68,6 +68,7 @@ FORECASTS = Test(("dtcc", "dtcc-plan", "dtcc_rt"), "lit-22 -q tests/e2e --filter
 ROWS = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(bufferize-rows|narrow-losses)'")
 SEPARATE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(separate-parameters|verify-errors)'")
 PLACES = Test(("dtcc-opt",), "lit-22 -q tests/passes --filter '(spmd/stages|assign-streams|separate-parameters)'")
+FILL = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(fill-exchanges|assign-streams|verify-errors)'")
 ADVANCE = Test(("dtcc-opt",), "lit-22 -q tests/passes --filter '(advance-updates|early-updates)'")
 WORKSPACE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter reserve-workspace")
 
@@ -138,7 +139,17 @@ MUTATIONS = [
              "hidden.lookup(name) < least * all.lookup(name)", "false", SEPARATE),
     Mutation("streams: one group in two orders", "passes/exec/commands/Verify.cpp", "first != op.getStream())", "false)", SEPARATE),
     Mutation("streams: a small bucket keeps the large ones", "passes/exec/commands/ExchangeSlack.cpp",
-             "entry.second.ofParameters ? entry.second.bytes", "false ? entry.second.bytes", PLACES),
+             "ofParameters ? bytes : commands", "commands", PLACES),
+    Mutation("streams: exchanges of activations stay if only some can hide", "passes/exec/commands/ExchangeSlack.cpp",
+             "ofActivations ? 4 : 2", "2", FILL),
+    Mutation("streams: what an exchange waits for moves behind it", "passes/exec/commands/FillExchanges.cpp",
+             "!isNeeded && (computes", "(computes", FILL),
+    Mutation("streams: a gradient moves behind its reduction", "passes/exec/commands/FillExchanges.cpp",
+             "!llvm::is_contained(chosen, i) && conflict(commands[at], commands[i])", "false", FILL),
+    Mutation("streams: an exchange is raised past what makes its value", "passes/exec/commands/FillExchanges.cpp",
+             " &&\n             !conflict(commands[to - 1], commands[at])", "", FILL),
+    Mutation("streams: what has an exchange beside it is given to another", "passes/exec/commands/FillExchanges.cpp",
+             "commands[i].taken = true;\n      move", "move", FILL),
     Mutation("streams: messages behind gradients", "passes/exec/commands/AssignStreams.cpp", "lasting.empty() ||", "true ||",
              PLACES),
     Mutation("pipeline: a stage reduced before its last gradient", "passes/spmd/program/PlaceUnits.cpp",
@@ -300,7 +311,7 @@ MUTATIONS = [
              "gradient && gradient.getDlogits().hasOneUse()", "gradient", ROWS),
     Mutation("prices: rows of other ranks' experts are computed", "passes/exec/bufferize/ExpertRules.cpp",
              "double(b.mesh().product(spmd::toAxes(*axes)))", "1.0", PRICES),
-    Mutation("prices: the host's link is as fast as memory", "passes/exec/commands/PriceCommands.cpp",
+    Mutation("prices: the host's link is as fast as memory", "passes/exec/commands/ProgramPrices.cpp",
              "onHost > 0 ? onHost / link : 0", "onHost < 0 ? onHost / link : 0",
              PRICES),
     Mutation("units: a collective starts as fast everywhere", "compiler/pipeline/Pipelines.cpp", "{options.latencyBytes}",

@@ -62,14 +62,16 @@ llvm::StringSet<> ExchangeSlack::movable() {
   };
   struct Exchanges {
     Sums commands, bytes;
-    bool ofParameters = true;
+    bool ofParameters = true, ofActivations = true;
   };
   llvm::StringMap<Exchanges> exchanges;
   for (size_t i = 0; i < commands.size(); ++i)
     if (std::optional<StringRef> communicator = communicatorOf(i)) {
       Exchanges &sums = exchanges[*communicator];
       auto collective = dyn_cast<CollectiveOp>(commands[i].getOperation());
-      sums.ofParameters &= collective && collective.getOfParameters();
+      bool ofParameters = collective && collective.getOfParameters();
+      sums.ofParameters &= ofParameters;
+      sums.ofActivations &= !ofParameters;
       bool slack = hasSlack(i);
       double bytes = collective ? exchangedBytes(collective) : 0;
       for (auto [sum, weight] : {std::pair(&sums.commands, 1.0), {&sums.bytes, bytes}}) {
@@ -79,8 +81,9 @@ llvm::StringSet<> ExchangeSlack::movable() {
     }
   llvm::StringSet<> result;
   for (const auto &entry : exchanges) {
-    const Sums &sums = entry.second.ofParameters ? entry.second.bytes : entry.second.commands;
-    if (2 * sums.slack > sums.all)
+    const auto &[commands, bytes, ofParameters, ofActivations] = entry.second;
+    const Sums &sums = ofParameters ? bytes : commands;
+    if ((ofActivations ? 4 : 2) * sums.slack > sums.all)
       result.insert(entry.first());
   }
   return result;

@@ -27,8 +27,9 @@ public:
   ExchangeSlack(PhaseOp phase, const llvm::StringSet<> &persistent, const llvm::StringMap<std::string> &apart = {})
       : commands(phase.getOps<CommandOpInterface>()), persistent(persistent), apart(apart) {}
 
-  /// Communicators most of whose commands have something to hide behind; of those of parameters alone most of whose
-  /// bytes have: a small bucket that is wanted at once keeps no large ones.
+  /// Communicators most of whose commands have something to hide behind. Of those of parameters alone most of the bytes
+  /// must: a small bucket that is wanted at once keeps no large ones. Of those of activations alone a quarter of the
+  /// commands: what is wanted at once loses an event, and the rest wins its time.
   llvm::StringSet<> movable();
 
   /// The communicator of what may move; else none.

