@@ -56,8 +56,7 @@ static void addSchedules(const ShapeSpace &space, Parallelism shape, std::vector
         shapes.push_back(shape);
     };
     if (space.unevenStages) {
-      for (shape.virtualStages = 2; shape.virtualStages <= 8 && shape.pp * shape.virtualStages <= space.layers;
-           ++shape.virtualStages)
+      for (shape.virtualStages = 2; shape.pp * shape.virtualStages <= space.layers; ++shape.virtualStages)
         add();
       continue;
     }

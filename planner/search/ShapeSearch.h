@@ -62,7 +62,7 @@ struct ShapeSpace {
   /// Devices of each kind, where there are several: a stage lies on one kind, and shapes of one kind alone are shapes
   /// too. Empty: all are of one kind.
   std::vector<int64_t> kinds;
-  /// Virtual stages need not have as many layers each; then there are at most 8 a rank.
+  /// Virtual stages need not have as many layers each; a layer is the least that one has.
   bool unevenStages = false;
 };
 
