@@ -13,6 +13,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/commands/FillExchanges.h"
+#include "passes/exec/local/ChunkExchanges.h"
 #include "passes/graph/Passes.h"
 #include "passes/spmd/Passes.h"
 
@@ -74,6 +75,9 @@ void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
   // Logits exist for some rows at a time, gradients are added up where they are made.
   manager.addPass(exec::createChunkClassifier({target.logitsBytes}));
   manager.addPass(exec::createSplitAccumulation());
+  // Parts of products travel while the next ones are made.
+  if (target.runsStreams && options.machine)
+    manager.addPass(exec::createChunkExchangesFor(*options.machine));
   // Expand norms, softmax and rotary embedding to elementwise ops and sums, which kernels compute.
   manager.addPass(exec::createExpandComposites());
   manager.addPass(createCSEPass());

@@ -66,6 +66,26 @@ def ChunkClassifier : Pass<"exec-chunk-classifier"> {
   let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
 
+def ChunkExchanges : Pass<"exec-chunk-exchanges", "::mlir::ModuleOp"> {
+  let summary = "compute products of a forward pass some rows at a time, so that one part travels while the next is made";
+  let description = [{
+    Input: an `spmd.program` on local tensors. Output: the same program, in which products whose results are summed over
+    ranks, and products of what is gathered from them, are cut into parts of their rows, each with its exchange.
+
+    Nothing else can run beside these exchanges: gradients of weights, which run beside those of a backward pass
+    (exec-fill-exchanges), do not exist yet. The number of parts is the one that takes least on the machine; products
+    stay whole where none saves time. Where rows are also what the ranks share out, a part has some rows of each rank.
+    A product with a bias stays whole behind a gather, since the library adds the bias.
+
+    Guarantees: each cell is computed once, from the same operands.
+
+    Example (tests/passes/exec/chunk-exchanges.mlir): a product, the sum of its result over tp, a gather and two products.
+  }];
+  let options = [Option<"cluster", "cluster", "std::string", "\"8xh100\"", "a preset, as of --cluster">,
+                 Option<"parts", "parts", "int64_t", "0", "parts of all that can be cut; 0: as many as take least">];
+  let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
+}
+
 def NarrowLosses : Pass<"exec-narrow-losses"> {
   let summary = "store what a cross entropy computes in the types that its readers need";
   let description = [{
@@ -190,16 +210,16 @@ def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
 }
 
 def FillExchanges : Pass<"exec-fill-exchanges", "::mlir::ModuleOp"> {
-  let summary = "place work that nothing waits for behind exchanges of activations";
+  let summary = "place work behind exchanges of activations that they do not depend on";
   let description = [{
     Input: an `exec.program` whose commands all run on the compute stream. Output: the same commands in another order.
 
-    Collectives and messages of activations move up to behind the last command that they depend on. Commands that no
-    such exchange depends on, most of them gradients of weights, move behind the next exchange, until they take as long
-    as the exchange on the machine. exec-assign-streams then runs the exchange beside them.
+    Collectives and messages of activations move up to behind the last command that they depend on. Commands that an
+    exchange does not depend on, most of them gradients of weights, move behind it, until they take as long
+    as it does on the machine. exec-assign-streams then runs the exchange beside them.
 
-    Guarantees: two commands that share a buffer keep their order, and so do exchanges. A command moves past at most 64
-    others.
+    Guarantees: two commands that share a buffer keep their order, and so do exchanges. For one exchange a command moves
+    past at most 64 others.
 
     Example (tests/passes/exec/fill-exchanges.mlir): the gradient of a weight moves behind the reduce-scatter of the
     gradient of its input.

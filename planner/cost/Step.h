@@ -85,7 +85,8 @@ private:
   };
   struct Each {
     std::array<Pass, 4> passes;
-    double fillable = 0, parameters = 0, expertParameters = 0;
+    std::array<double, 3> fillable{};
+    double parameters = 0, expertParameters = 0;
   };
   std::vector<Each> layers;
 };

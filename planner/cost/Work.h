@@ -69,7 +69,7 @@ struct Work {
   std::vector<Transfer> transfers;
   /// Seconds of exposed communication that was priced when it was planned.
   double exchangeSeconds = 0;
-  /// The part of it that gradients of weights may run beside (Software::filledExchanges).
+  /// The part of it that something may run beside (Software::filledExchanges, Software::chunkedExchanges).
   double fillableSeconds = 0;
 };
 

@@ -298,6 +298,7 @@ void BlockPrices::Evaluation::addWork() {
       if (op.again[mode]) {
         cost.addTo(block.again[mode]);
         block.again[mode].exchangeSeconds += moved[number];
+        block.again[mode].fillableSeconds += moved[number];
       }
     block.once.exchangeSeconds += summed[number];
   }

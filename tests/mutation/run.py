@@ -68,6 +68,7 @@ FORECASTS = Test(("dtcc", "dtcc-plan", "dtcc_rt"), "lit-22 -q tests/e2e --filter
 ROWS = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(bufferize-rows|narrow-losses)'")
 SEPARATE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(separate-parameters|verify-errors)'")
 PLACES = Test(("dtcc-opt",), "lit-22 -q tests/passes --filter '(spmd/stages|assign-streams|separate-parameters)'")
+CHUNKS = Test(("dtcc", "dtcc-opt", "dtcc_rt"), "lit-22 -q tests/passes tests/e2e --filter '(chunk-exchanges|chunked-exchanges)'")
 FILL = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(fill-exchanges|assign-streams|verify-errors)'")
 ADVANCE = Test(("dtcc-opt",), "lit-22 -q tests/passes --filter '(advance-updates|early-updates)'")
 WORKSPACE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter reserve-workspace")
@@ -142,8 +143,14 @@ MUTATIONS = [
              "ofParameters ? bytes : commands", "commands", PLACES),
     Mutation("streams: exchanges of activations stay if only some can hide", "passes/exec/commands/ExchangeSlack.cpp",
              "ofActivations ? 4 : 2", "2", FILL),
-    Mutation("streams: what an exchange waits for moves behind it", "passes/exec/commands/FillExchanges.cpp",
-             "!isNeeded && (computes", "(computes", FILL),
+    Mutation("streams: gathers of parameters wait for exchanges", "passes/exec/commands/FillExchanges.cpp",
+             "collective.getKind() != CollectiveKind::AllGather", "true", FILL),
+    Mutation("chunks: parts with rows of each rank are slices", "passes/exec/local/ChunkExchanges.cpp",
+             "if (cut.ranks == 1)\n    return slice", "if (true)\n    return slice", CHUNKS),
+    Mutation("chunks: gradients are cut too", "passes/exec/local/ChunkExchanges.cpp",
+             "(phase != graph::Phase::Forward && phase != graph::Phase::Recompute)", "false", CHUNKS),
+    Mutation("chunks: products along an inner dimension are cut", "passes/exec/local/ChunkExchanges.cpp",
+             "return isOutermost ?", "return true ?", CHUNKS),
     Mutation("streams: a gradient moves behind its reduction", "passes/exec/commands/FillExchanges.cpp",
              "!llvm::is_contained(chosen, i) && conflict(commands[at], commands[i])", "false", FILL),
     Mutation("streams: an exchange is raised past what makes its value", "passes/exec/commands/FillExchanges.cpp",

@@ -22,7 +22,6 @@
 #include "passes/exec/Passes.h"
 #include "passes/exec/commands/Liveness.h"
 #include "passes/exec/commands/ProgramPrices.h"
-#include "llvm/ADT/DenseSet.h"
 
 namespace dtcc::exec {
 #define GEN_PASS_DEF_FILLEXCHANGES
@@ -35,6 +34,8 @@ using namespace dtcc::exec;
 
 namespace {
 
+/// Exchanges that go right behind each other (exec-assign-streams: in-flight).
+constexpr size_t kAhead = 2;
 /// How many commands before an exchange are looked at: those of some two layers. What moves lives longer.
 constexpr size_t kWindow = 64;
 
@@ -46,7 +47,6 @@ public:
     for (size_t i = 1; i < commands.size(); ++i)
       commands[i].sums = commands[i - 1].communicates && !commands[i - 1].exchange && isa<KernelOp>(commands[i].op) &&
                          conflict(commands[i - 1], commands[i]);
-    findFillers();
   }
 
   void run() {
@@ -71,14 +71,14 @@ private:
   struct Command {
     Operation *op;
     SmallVector<std::pair<Attribute, Access>, 4> accesses;
-    /// Of activations: a collective or a message to another stage.
+    /// Of activations: a collective or a message to another stage. Rings have their attention beside them as they are.
     bool exchange = false;
     /// Of any kind, so that others wait for it, or it waits for others.
     bool communicates = false;
     /// Right behind a reduction of gradients, whose result it adds up. exec-assign-streams moves it.
     bool sums = false;
-    /// Whether no exchange of the phase depends on it.
-    bool filler = false;
+    /// Whether it may move behind an exchange: it computes, or reduces gradients.
+    bool moves = false;
     /// Whether it already has an exchange that it runs beside.
     bool taken = false;
     double seconds = 0;
@@ -93,26 +93,12 @@ private:
       command.accesses.push_back({access.view.getBufferAttr().getAttr(), access});
     auto collective = dyn_cast<CollectiveOp>(op.getOperation());
     command.communicates = isa<CommunicationOpInterface>(op.getOperation());
-    command.exchange = isa<SendOp>(op.getOperation()) || (collective && !collective.getOfParameters());
+    command.exchange = isa<SendOp>(op.getOperation()) ||
+                       (collective && !collective.getOfParameters() && collective.getKind() != CollectiveKind::Shift);
+    command.moves = isa<KernelOp, LibraryOp>(op.getOperation()) ||
+                    (collective && collective.getOfParameters() && collective.getKind() != CollectiveKind::AllGather);
     command.seconds = prices.seconds(op);
     return command;
-  }
-
-  /// Buffers count, not their parts: what an exchange may depend on is no filler.
-  void findFillers() {
-    llvm::DenseSet<Attribute> read;
-    for (Command &command : llvm::reverse(commands)) {
-      bool isNeeded = command.exchange || llvm::any_of(command.accesses, [&](const auto &access) {
-                        return access.second.writes && read.contains(access.first);
-                      });
-      auto collective = dyn_cast<CollectiveOp>(command.op);
-      bool computes = isa<KernelOp, LibraryOp>(command.op);
-      command.filler = !isNeeded && (computes || (collective && collective.getOfParameters()));
-      if (isNeeded)
-        for (const auto &[buffer, access] : command.accesses)
-          if (access.reads)
-            read.insert(buffer);
-    }
   }
 
   static bool conflict(const Command &a, const Command &b) {
@@ -140,6 +126,11 @@ private:
       while (to > 0 && !commands[to - 1].communicates && !commands[to - 1].sums &&
              !conflict(commands[to - 1], commands[at]))
         --to;
+      // The compute stream waits where many exchanges are under way, so the next ones go on behind some work.
+      while (
+          to < at && to >= kAhead &&
+          llvm::all_of(ArrayRef(commands).slice(to - kAhead, kAhead), [](const auto &each) { return each.exchange; }))
+        ++to;
       move(at, to);
     }
   }
@@ -158,7 +149,7 @@ private:
     size_t first = exchange > kWindow ? exchange - kWindow : 0;
     for (size_t i = exchange; i-- > first && missing > 0;) {
       const Command &candidate = commands[i];
-      if (!candidate.filler || candidate.taken || !mayPass(i, exchange, chosen))
+      if (!candidate.moves || candidate.taken || !mayPass(i, exchange, chosen))
         continue;
       chosen.push_back(i);
       missing -= candidate.rides() ? 0 : candidate.computing();

@@ -135,7 +135,7 @@ TEST_F(GraphAgainstSizesTest, Agree) {
       Both both = price(shape, given.recompute);
       const cost::StepSeconds &graph = both.graph.parts, &sizes = both.sizes;
       // Bytes of ops between products, of which the sizes know fewer: those of a gated feed-forward part least.
-      expectRatio(graph.compute, sizes.compute, 0.98, 1.3, "compute");
+      expectRatio(graph.compute, sizes.compute, 0.97, 1.3, "compute");
       expectRatio(graph.recompute, sizes.recompute, 0.9, 1.1, "recompute");
       EXPECT_EQ(graph.host, 0) << "commands are issued ahead";
       EXPECT_EQ(sizes.host, 0) << "by the same software";
@@ -151,10 +151,11 @@ TEST_F(GraphAgainstSizesTest, Agree) {
       }
       // With positions shared out the placement may bring some weights together instead of activations, where that
       // saves more of computing; and of a tp that is asked for, starts of collectives are free to it. What is left of
-      // exchanges beside which gradients of weights run differs by more than the whole of them.
-      expectRatio(graph.tensor, sizes.tensor, given.sequenceParallel ? 0.5 : 0.9, given.sequenceParallel ? 2.6 : 1.1,
+      // exchanges beside which other work runs differs by more than the whole of them: blocks of the graph are less
+      // than layers, and hide no more than each can.
+      expectRatio(graph.tensor, sizes.tensor, given.sequenceParallel ? 0.5 : 0.9, given.sequenceParallel ? 4 : 1.4,
                   "tensor communication");
-      expectRatio(graph.total(), sizes.total(), 0.95, 1.45, "step");
+      expectRatio(graph.total(), sizes.total(), 0.95, 1.5, "step");
 
       const plan::MemoryParts &memory = both.graph.memory;
       if (given.pp == 1 && !given.sequenceParallel) {
