@@ -75,7 +75,7 @@ def ChunkExchanges : Pass<"exec-chunk-exchanges", "::mlir::ModuleOp"> {
     Nothing else can run beside these exchanges: gradients of weights, which run beside those of a backward pass
     (exec-fill-exchanges), do not exist yet. The number of parts is the one that takes least on the machine; products
     stay whole where none saves time. Where rows are also what the ranks share out, a part has some rows of each rank.
-    A product with a bias stays whole behind a gather, since the library adds the bias.
+    Parts of a product with a bias leave the bias to a kernel, which counts as time.
 
     Guarantees: each cell is computed once, from the same operands.
 

@@ -12,31 +12,62 @@ namespace dtcc::cost {
 
 /// More parts would save less than a tenth of the exchange beyond these.
 static constexpr int64_t kMostParts = 8;
+/// Seconds by which a part of an exchange takes longer than its share, where only the time of the whole is known.
+static constexpr double kStart = 2e-5;
 
-ExchangeChunks chunkExchange(const ChunkedProducts &given, const Kernels &kernels, const Collectives &collectives,
-                             const Constants &constants) {
+/// `product(parts)`, `exchange(parts)`: seconds of those of one part.
+template <typename Product, typename Exchange>
+static ExchangeChunks choose(int64_t rows, double apart, const Constants &constants, Product product,
+                             Exchange exchange) {
   ExchangeChunks best;
   double whole = 0;
-  for (int64_t parts = 1; parts <= kMostParts; parts *= 2) {
-    if (given.rows % parts)
-      break;
-    double product = 0;
-    for (Gemm gemm : given.products) {
-      gemm.m /= double(parts);
-      product += std::max(kernels.seconds(gemm), constants.launch);
-    }
-    Transfer part = given.exchange;
-    part.bytes /= double(parts);
-    double exchange = collectives.seconds(part);
+  for (int64_t parts = 1; parts <= kMostParts; ++parts) {
+    if (rows % parts)
+      continue;
+    double makes = product(parts), sends = exchange(parts);
     // All but one exchange run beside all but one product, as far as either lasts.
-    double beside = double(parts - 1) * std::min(product, exchange);
-    double seconds = double(parts) * (product + exchange) - beside + constants.contended * beside;
+    double beside = double(parts - 1) * std::min(makes, sends);
+    double seconds = double(parts) * (makes + sends) - beside + constants.contended * beside;
+    seconds += parts > 1 ? apart : 0;
     if (parts == 1)
       whole = seconds;
     if (whole - seconds > best.saved)
       best = {parts, whole - seconds};
   }
   return best;
+}
+
+static double secondsOfPart(Gemm gemm, int64_t parts, const Kernels &kernels, const Constants &constants) {
+  gemm.m /= double(parts);
+  return std::max(kernels.seconds(gemm), constants.launch);
+}
+
+double savedByChunks(const ChunkedExchange &given, const Kernels &kernels, const Constants &constants) {
+  double start = constants.collectiveLaunch + constants.collectiveLatency * kStart;
+  return choose(
+             given.rows, 0, constants,
+             [&](int64_t parts) { return secondsOfPart(given.product, parts, kernels, constants); },
+             [&](int64_t parts) {
+               return parts == 1 ? given.seconds : std::min(start, given.seconds) + given.seconds / double(parts);
+             })
+      .saved;
+}
+
+ExchangeChunks chunkExchange(const ChunkedProducts &given, const Kernels &kernels, const Collectives &collectives,
+                             const Constants &constants) {
+  return choose(
+      given.rows, given.apart, constants,
+      [&](int64_t parts) {
+        double seconds = 0;
+        for (const Gemm &gemm : given.products)
+          seconds += secondsOfPart(gemm, parts, kernels, constants);
+        return seconds;
+      },
+      [&](int64_t parts) {
+        Transfer part = given.exchange;
+        part.bytes /= double(parts);
+        return collectives.seconds(part);
+      });
 }
 
 } // namespace dtcc::cost

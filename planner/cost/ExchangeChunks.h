@@ -27,6 +27,8 @@ struct ChunkedProducts {
   Transfer exchange;
   /// Rows that parts share out: equally, or not at all.
   int64_t rows = 1;
+  /// Seconds that parts cost besides: a bias that the library adds to a whole product is added by a kernel to parts.
+  double apart = 0;
 };
 
 struct ExchangeChunks {
@@ -35,6 +37,8 @@ struct ExchangeChunks {
   double saved = 0;
 };
 
+/// The same for an exchange that takes `seconds` whole, of a product.
+double savedByChunks(const ChunkedExchange &given, const Kernels &kernels, const Constants &constants);
 /// The number of parts that takes least; 1 where no number saves anything.
 ExchangeChunks chunkExchange(const ChunkedProducts &given, const Kernels &kernels, const Collectives &collectives,
                              const Constants &constants);

@@ -74,9 +74,9 @@ struct Software {
   /// Share of the exchanges of activations in a backward pass that gradients of weights run beside, if the schedule
   /// leaves these in the same pass.
   double filledExchanges = 0;
-  /// Share of the exchanges of activations in a forward pass, and where that is recomputed, that run beside other parts
-  /// of the products that they belong to.
-  double chunkedExchanges = 0;
+  /// Whether it cuts products of a forward pass, and where that is recomputed, so that parts travel while others are
+  /// made.
+  bool chunksExchanges = false;
 };
 
 /// The defaults of the software whose words stand in `text`, in any case.

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 #include "planner/cost/Step.h"
+#include "planner/cost/ExchangeChunks.h"
 #include "planner/cost/Kernels.h"
 #include "planner/parallelism/StateTable.h"
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace dtcc::cost {
@@ -28,8 +28,8 @@ struct PassSeconds {
 };
 struct LayerParts {
   PassSeconds forward, input, weight, recompute;
-  /// Of the communication of activations in `forward`, `input` and `recompute`, what other work may run beside.
-  std::array<double, 3> fillable{};
+  /// Of `input.tensor`, what gradients of weights may run beside.
+  double fillable = 0;
   void add(const LayerParts &other, double count) {
     forward.add(other.forward, count);
     input.add(other.input, count);
@@ -127,19 +127,24 @@ void Pricer::gatherUnits(const UnitSeconds &unit, LayerParts &seconds) const {
   hide(seconds.input, backward, unit.gatherBackward + unit.scatter);
 }
 
-/// Exchanges that were priced when they were planned say themselves what may be hidden.
-static double fillable(const PassSeconds &pass, const Work &work) {
-  return pass.tensor - (work.exchangeSeconds - work.fillableSeconds);
-}
-
 LayerParts Pricer::passes(const Layer &layer) const {
   LayerParts seconds;
   seconds.forward = pass(layer.forward);
   seconds.input = pass(layer.inputGradient, /*backward=*/true);
   seconds.weight = pass(layer.weightGradient);
   seconds.recompute = pass(layer.recompute);
-  seconds.fillable = {fillable(seconds.forward, layer.forward), fillable(seconds.input, layer.inputGradient),
-                      fillable(seconds.recompute, layer.recompute)};
+  auto saved = [&](const Work &work) {
+    double sum = 0;
+    if (problem.software.chunksExchanges)
+      for (const ChunkedExchange &each : work.chunked)
+        sum += savedByChunks(each, kernels, constants);
+    return sum;
+  };
+  seconds.forward.tensor -= saved(layer.forward);
+  seconds.recompute.tensor -= saved(layer.recompute);
+  // Exchanges that were priced when they were planned say themselves what may be hidden.
+  double planned = layer.inputGradient.exchangeSeconds - layer.inputGradient.fillableSeconds;
+  seconds.fillable = seconds.input.tensor - planned;
   double host = layer.passes * calibration.host * hostSeconds(problem.software, constants, plan.tp);
   auto wait = [&](PassSeconds &first, double sum, double least) { first.host += std::max(0.0, least - sum); };
   wait(seconds.forward, seconds.forward.total(), host);
@@ -150,16 +155,11 @@ LayerParts Pricer::passes(const Layer &layer) const {
 }
 
 void Pricer::fillExchanges(LayerParts &seconds) const {
-  auto hide = [&](PassSeconds &pass, double exchanges, double beside) {
-    double hidden = std::min(exchanges, beside);
-    pass.tensor -= hidden;
-    pass.compute += constants.contended * hidden;
-  };
-  const Software &software = problem.software;
-  hide(seconds.forward, software.chunkedExchanges * seconds.fillable[0], seconds.forward.compute);
-  hide(seconds.recompute, software.chunkedExchanges * seconds.fillable[2], seconds.recompute.compute);
-  if (!has(plan.schedule, ScheduleRow::WeightsApart))
-    hide(seconds.input, software.filledExchanges * seconds.fillable[1], seconds.weight.compute);
+  if (has(plan.schedule, ScheduleRow::WeightsApart))
+    return;
+  double hidden = std::min(problem.software.filledExchanges * seconds.fillable, seconds.weight.compute);
+  seconds.input.tensor -= hidden;
+  seconds.input.compute += constants.contended * hidden;
 }
 
 LayerParts Pricer::price(const Layer &layer) const {

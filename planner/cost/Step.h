@@ -85,8 +85,7 @@ private:
   };
   struct Each {
     std::array<Pass, 4> passes;
-    std::array<double, 3> fillable{};
-    double parameters = 0, expertParameters = 0;
+    double fillable = 0, parameters = 0, expertParameters = 0;
   };
   std::vector<Each> layers;
 };

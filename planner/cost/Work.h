@@ -55,6 +55,14 @@ struct Transfer {
   double copies = 1;
 };
 
+/// An exchange of activations, and the product that makes what it sums or reads what it gathers: both can be cut into
+/// parts that share `rows` out equally (ExchangeChunks.h).
+struct ChunkedExchange {
+  Gemm product;
+  double seconds = 0;
+  int64_t rows = 1;
+};
+
 struct Work {
   std::vector<Gemm> gemms;
   std::vector<Attention> attentions;
@@ -69,8 +77,10 @@ struct Work {
   std::vector<Transfer> transfers;
   /// Seconds of exposed communication that was priced when it was planned.
   double exchangeSeconds = 0;
-  /// The part of it that something may run beside (Software::filledExchanges, Software::chunkedExchanges).
+  /// The part of it that other work may run beside (Software::filledExchanges).
   double fillableSeconds = 0;
+  /// The part of it that may be cut (Software::chunksExchanges).
+  std::vector<ChunkedExchange> chunked;
 };
 
 /// A layer, as often as a stage has it.

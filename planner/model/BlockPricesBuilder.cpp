@@ -249,6 +249,8 @@ void BlockPrices::Builder::addMoves() {
   for (const StepBlocks::Flow &flow : row.flows()) {
     Layout made = layoutOf(flow.value);
     Brought brought{{}, int64_t(elementBytes(flow.value)), flow.times, table.input.fixed.contains(flow.value)};
+    if (auto maker = numbers.find(flow.value.getDefiningOp()); maker != numbers.end())
+      brought.maker = maker->second;
     for (auto [reader, operand] : flow.readers) {
       auto read = dyn_cast<graph::ReadOp>(reader);
       if (!read && !table.find(reader))

@@ -39,8 +39,7 @@ static cost::Software softwareFor(const cost::Machine &machine, bool narrow) {
   software.reducesByStage = !machine.isCpu();
   // exec-fill-exchanges; a few at the ends of a pass have nothing to run beside them.
   software.filledExchanges = machine.isCpu() ? 0 : 0.9;
-  // exec-chunk-exchanges; some have no product beside them, and the first part or the last one stays in sight.
-  software.chunkedExchanges = machine.isCpu() ? 0 : 0.6;
+  software.chunksExchanges = !machine.isCpu();
   return software;
 }
 

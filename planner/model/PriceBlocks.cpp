@@ -92,6 +92,7 @@ private:
     SmallVector<int64_t> shape = {};
   };
   void forMoves(llvm::function_ref<void(const Moved &)> handle);
+  const OpWork *productBeside(const Moved &each) const;
   void addMoves();
   void addStates();
   void addWork();
@@ -109,6 +110,8 @@ private:
   std::vector<int64_t> products;
   /// Per op, seconds of bringing its operands to it in a micro-batch, and its results to their states in a step.
   std::vector<double> moved, summed;
+  /// Per op, those exchanges of its operands in a forward pass that can be cut with a product.
+  std::vector<std::vector<cost::ChunkedExchange>> chunked;
 };
 
 /// A contraction of two operands: rows and columns are of one each, inner columns of both.
@@ -224,13 +227,31 @@ void BlockPrices::Evaluation::forMoves(llvm::function_ref<void(const Moved &)> h
   }
 }
 
+/// The product of a forward pass whose result a move sums, or for which it gathers an operand; else null.
+const BlockPrices::OpWork *BlockPrices::Evaluation::productBeside(const Moved &each) const {
+  const OpWork &reader = prices.ops[each.form->op];
+  if (reader.phase != &BlockCost::forward)
+    return nullptr;
+  const Layout &from = each.value->forms.front().layout;
+  const OpWork *product = from.partial.empty() ? &reader
+                          : each.value->maker  ? &prices.ops[*each.value->maker]
+                                               : nullptr;
+  return product && !product->roles.empty() ? product : nullptr;
+}
+
 /// Adds the seconds of reshards for the ops that read values, and of gradients for their states.
 void BlockPrices::Evaluation::addMoves() {
   moved.assign(prices.ops.size(), 0);
   summed.assign(prices.ops.size(), 0);
+  chunked.assign(prices.ops.size(), {});
   forMoves([&](const Moved &each) {
     double seconds = each.price.seconds * double(each.value->times) / each.form->blocks;
     (each.once ? summed : moved)[each.form->op] += seconds;
+    if (const OpWork *product = each.once ? nullptr : productBeside(each))
+      if (std::optional<cost::Gemm> gemm = costOf(*product).gemm) {
+        auto rows = llvm::find_if(each.shape, [](int64_t size) { return size > 1; });
+        chunked[each.form->op].push_back({*gemm, seconds, rows == each.shape.end() ? 1 : *rows});
+      }
   });
 }
 
@@ -291,6 +312,7 @@ void BlockPrices::Evaluation::addWork() {
     cost.addTo(block.*op.phase);
     (block.*op.phase).exchangeSeconds += moved[number];
     (block.*op.phase).fillableSeconds += moved[number];
+    llvm::append_range((block.*op.phase).chunked, chunked[number]);
     block.scratchBytes = std::max(block.scratchBytes, cost.scratchBytes);
     block.attentions += op.attends;
     block.expertLayers += op.dispatches;
@@ -298,7 +320,7 @@ void BlockPrices::Evaluation::addWork() {
       if (op.again[mode]) {
         cost.addTo(block.again[mode]);
         block.again[mode].exchangeSeconds += moved[number];
-        block.again[mode].fillableSeconds += moved[number];
+        llvm::append_range(block.again[mode].chunked, chunked[number]);
       }
     block.once.exchangeSeconds += summed[number];
   }

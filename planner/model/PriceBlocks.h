@@ -142,6 +142,8 @@ private:
     int64_t times;
     /// Whether the value depends on no input, so that it is resharded once a step.
     bool once;
+    /// The op that makes it, if that is one of `ops`.
+    std::optional<uint32_t> maker = std::nullopt;
   };
   struct State {
     uint32_t type;

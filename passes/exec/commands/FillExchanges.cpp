@@ -8,13 +8,14 @@
 // A backward pass sends gradients of activations from layer to layer, and the ranks of tp, cp and ep wait for the
 // exchanges on this way. The gradients of weights are not on it. A device has something to do during an exchange if
 // such commands stand behind the exchange and before the first command that needs its result. Megatron-LM calls this
-// the bulk overlap of tensor parallelism (NVIDIA Transformer Engine, ub_bulk_wgrad and ub_bulk_dgrad).
+// the bulk overlap of tensor parallelism (NVIDIA Transformer Engine, ub_bulk_wgrad and ub_bulk_dgrad). In a forward
+// pass queries can be made while keys and values travel.
 //
 // Each exchange first moves up to behind the last command that it depends on. Then the nearest commands before it that
-// no exchange of the phase depends on move behind it, until their time is that of the exchange. The order of two
-// commands that share a buffer stays, so all bits do. The order of the collectives of activations among each other
-// stays, too; reductions of gradients may move with what they wait for. All ranks of a group run the same program, so
-// their order is the same everywhere.
+// it does not depend on move behind it, until their time is that of the exchange: first those that no exchange depends
+// on, so that messages to other stages do not wait for more. The order of two commands that share a buffer stays, so
+// all bits do. The order of the collectives of activations among each other stays, too; reductions of gradients may
+// move with what they wait for. All ranks of a group run the same program, so their order is the same everywhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,7 @@
 #include "passes/exec/Passes.h"
 #include "passes/exec/commands/Liveness.h"
 #include "passes/exec/commands/ProgramPrices.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace dtcc::exec {
 #define GEN_PASS_DEF_FILLEXCHANGES
@@ -50,6 +52,7 @@ public:
   }
 
   void run() {
+    findNeeded();
     raiseExchanges();
     for (size_t at = 0; at < commands.size(); ++at) {
       if (!commands[at].exchange) {
@@ -79,6 +82,8 @@ private:
     bool sums = false;
     /// Whether it may move behind an exchange: it computes, or reduces gradients.
     bool moves = false;
+    /// Whether an exchange of the phase depends on it.
+    bool needed = false;
     /// Whether it already has an exchange that it runs beside.
     bool taken = false;
     double seconds = 0;
@@ -99,6 +104,20 @@ private:
                     (collective && collective.getOfParameters() && collective.getKind() != CollectiveKind::AllGather);
     command.seconds = prices.seconds(op);
     return command;
+  }
+
+  /// Buffers count, not their parts.
+  void findNeeded() {
+    llvm::DenseSet<Attribute> read;
+    for (Command &command : llvm::reverse(commands)) {
+      command.needed = command.exchange || llvm::any_of(command.accesses, [&](const auto &access) {
+                         return access.second.writes && read.contains(access.first);
+                       });
+      if (command.needed)
+        for (const auto &[buffer, access] : command.accesses)
+          if (access.reads)
+            read.insert(buffer);
+    }
   }
 
   static bool conflict(const Command &a, const Command &b) {
@@ -144,12 +163,20 @@ private:
       missing -= commands[i].computing();
       commands[i].taken = true;
     }
+    // What other exchanges depend on stays before them, if anything else is left.
+    for (bool needed : {false, true})
+      exchange = choose(exchange, needed, missing);
+    return exchange;
+  }
+
+  /// Moves the nearest commands behind the exchange until they take `missing` seconds, which falls by those.
+  size_t choose(size_t exchange, bool needed, double &missing) {
     // Chosen commands, the last first.
     SmallVector<size_t> chosen;
     size_t first = exchange > kWindow ? exchange - kWindow : 0;
     for (size_t i = exchange; i-- > first && missing > 0;) {
       const Command &candidate = commands[i];
-      if (!candidate.moves || candidate.taken || !mayPass(i, exchange, chosen))
+      if (!candidate.moves || candidate.taken || (candidate.needed && !needed) || !mayPass(i, exchange, chosen))
         continue;
       chosen.push_back(i);
       missing -= candidate.rides() ? 0 : candidate.computing();

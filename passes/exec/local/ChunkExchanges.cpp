@@ -174,8 +174,12 @@ private:
       return rows % parts == 0 ? parts : 1;
     Communication what = exchange.getCommunications().front();
     cost::ChunkedProducts given;
-    for (const Product &product : products)
+    for (const Product &product : products) {
       given.products.push_back(gemmOf(product));
+      graph::ContractOp op = product.op;
+      if (isBiased(op))
+        given.apart += kernels.secondsForStream(2 * bytesOf(op.getY()));
+    }
     given.exchange = {*what.collective, what.info().larger(double(what.bytesIn), double(what.bytesOut)),
                       spmd::groupOf(spmd::toAxes(what.axes), mesh)};
     given.rows = rows;
@@ -235,7 +239,7 @@ private:
     for (OpOperand &use : whole.getUses()) {
       auto op = dyn_cast<graph::ContractOp>(use.getOwner());
       std::optional<Product> product;
-      if (op && op->getBlock() == gather->getBlock() && !isBiased(op))
+      if (op && op->getBlock() == gather->getBlock())
         product = productOf(op, use.getOperandNumber(), *dim);
       if (product)
         products.push_back(*product);
@@ -296,7 +300,10 @@ private:
     return reshape(builder, loc, all, shape);
   }
 
-  /// Whether a row is added to every row of the result.
+  static double bytesOf(Value value) {
+    return double(typeOf(value).getNumElements() * getElementBytes(typeOf(value).getElementType()));
+  }
+  /// Whether a row is added to every row of the result, which the library does beside a whole product.
   static bool isBiased(graph::ContractOp op) {
     return llvm::any_of(op.getY().getUsers(), [](Operation *user) {
       return isa<graph::AddOp>(user) && llvm::any_of(user->getOperands(), [](Value operand) {
