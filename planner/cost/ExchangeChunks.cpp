@@ -42,17 +42,6 @@ static double secondsOfPart(Gemm gemm, int64_t parts, const Kernels &kernels, co
   return std::max(kernels.seconds(gemm), constants.launch);
 }
 
-double savedByChunks(const ChunkedExchange &given, const Kernels &kernels, const Constants &constants) {
-  double start = constants.collectiveLaunch + constants.collectiveLatency * kStart;
-  return choose(
-             given.rows, 0, constants,
-             [&](int64_t parts) { return secondsOfPart(given.product, parts, kernels, constants); },
-             [&](int64_t parts) {
-               return parts == 1 ? given.seconds : std::min(start, given.seconds) + given.seconds / double(parts);
-             })
-      .saved;
-}
-
 ExchangeChunks chunkExchange(const ChunkedProducts &given, const Kernels &kernels, const Collectives &collectives,
                              const Constants &constants) {
   return choose(
@@ -68,6 +57,17 @@ ExchangeChunks chunkExchange(const ChunkedProducts &given, const Kernels &kernel
         part.bytes /= double(parts);
         return collectives.seconds(part);
       });
+}
+
+double savedByChunks(const ChunkedExchange &given, const Kernels &kernels, const Constants &constants) {
+  double start = constants.collectiveLaunch + constants.collectiveLatency * kStart;
+  return choose(
+             given.rows, 0, constants,
+             [&](int64_t parts) { return secondsOfPart(given.product, parts, kernels, constants); },
+             [&](int64_t parts) {
+               return parts == 1 ? given.seconds : std::min(start, given.seconds) + given.seconds / double(parts);
+             })
+      .saved;
 }
 
 } // namespace dtcc::cost

@@ -37,11 +37,11 @@ struct ExchangeChunks {
   double saved = 0;
 };
 
-/// The same for an exchange that takes `seconds` whole, of a product.
-double savedByChunks(const ChunkedExchange &given, const Kernels &kernels, const Constants &constants);
-/// The number of parts that takes least; 1 where no number saves anything.
+/// The number of parts, of 1 to 8, that takes least; 1 where no number saves anything.
 ExchangeChunks chunkExchange(const ChunkedProducts &given, const Kernels &kernels, const Collectives &collectives,
                              const Constants &constants);
+/// Seconds that parts save of a product and an exchange of which only the whole time is known (Work.h).
+double savedByChunks(const ChunkedExchange &given, const Kernels &kernels, const Constants &constants);
 
 } // namespace dtcc::cost
 

@@ -274,9 +274,8 @@ private:
     for (Value part : gathered)
       for (auto [product, parts] : llvm::zip_equal(products, made))
         parts.push_back(productOfPart(builder, product, part, cut));
-    for (auto [product, parts] : llvm::zip_equal(products, made)) {
+    for (auto [product, parts] : llvm::zip_equal(products, made))
       product.op.getY().replaceAllUsesWith(join(builder, loc, parts, product.resultDim, cut));
-    }
     if (isReadWhole)
       whole.replaceAllUsesWith(join(builder, loc, gathered, *dim, cut));
     for (Product &product : products)
