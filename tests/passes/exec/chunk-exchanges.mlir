@@ -40,7 +40,7 @@ spmd.program @step mesh @mesh {
     %m = graph.mul %p, %q {origin = 5 : i64, phase = "F"} : (tensor<1x8192x8448xbf16>, tensor<1x8192x8448xbf16>) -> tensor<1x8192x8448xbf16>
     spmd.yield %m : tensor<1x8192x8448xbf16>
   } : tensor<1x8192x8448xbf16>
-  // Gradients have other work beside their exchanges; what is gathered along an inner dimension of a product stays whole.
+  // Gradients have other work beside their exchanges.
   // CHECK-LABEL: spmd.phase @backward
   // CHECK: graph.contract "abd,dc->abc"
   // CHECK-NEXT: spmd.reduce_scatter
@@ -51,4 +51,16 @@ spmd.program @step mesh @mesh {
     %d = graph.contract "abd,dc->abc" %x, %w {origin = 1 : i64, phase = "I"} : (tensor<1x8192x16384xbf16>, tensor<16384x2048xbf16>) -> tensor<1x8192x2048xbf16>
     %s = spmd.reduce_scatter sum %d dim 1 over ["tp"] : tensor<1x8192x2048xbf16> -> tensor<1x1024x2048xbf16>
   }
+  // A weight is gathered along what is an inner dimension of the product: parts of that would be copied together.
+  // CHECK-LABEL: spmd.phase @inner
+  // CHECK-NOT: graph.concat
+  // TWO-LABEL: spmd.phase @inner
+  // TWO-NOT: graph.concat
+  %1 = spmd.phase @inner {
+    %x = spmd.input "x" of !spmd.tensor<1x8192x2048xbf16, @mesh, [{}, {}, {}]> {role = "data"} : tensor<1x8192x2048xbf16>
+    %w = spmd.input "w" of !spmd.tensor<2048x2048xbf16, @mesh, [{}, {}]> {role = "data"} : tensor<2048x2048xbf16>
+    %g = spmd.all_gather %w dim 0 over ["tp"] : tensor<2048x2048xbf16> -> tensor<16384x2048xbf16>
+    %p = graph.contract "abc,dc->abd" %x, %g {origin = 1 : i64, phase = "F"} : (tensor<1x8192x2048xbf16>, tensor<16384x2048xbf16>) -> tensor<1x8192x16384xbf16>
+    spmd.yield %p : tensor<1x8192x16384xbf16>
+  } : tensor<1x8192x16384xbf16>
 }
