@@ -74,9 +74,10 @@ private:
   struct Command {
     Operation *op;
     SmallVector<std::pair<Attribute, Access>, 4> accesses;
-    /// Of activations: a collective or a message to another stage. Rings have their attention beside them as they are.
+    /// Whether it is a collective of activations or a message to another stage. Rings are left out: attention already
+    /// stands beside them.
     bool exchange = false;
-    /// Of any kind, so that others wait for it, or it waits for others.
+    /// Whether it communicates in any way, so that other ranks wait for it or it waits for them.
     bool communicates = false;
     /// Right behind a reduction of gradients, whose result it adds up. exec-assign-streams moves it.
     bool sums = false;
@@ -88,7 +89,7 @@ private:
     bool taken = false;
     double seconds = 0;
     double computing() const { return isa<KernelOp, LibraryOp>(op) ? seconds : 0; }
-    /// What only follows others gains nothing by itself.
+    /// Whether it moves only because others do: by itself it gains nothing behind an exchange.
     bool rides() const { return communicates || sums; }
   };
 
@@ -163,7 +164,7 @@ private:
       missing -= commands[i].computing();
       commands[i].taken = true;
     }
-    // What other exchanges depend on stays before them, if anything else is left.
+    // Commands that other exchanges depend on move last: they would delay those.
     for (bool needed : {false, true})
       exchange = choose(exchange, needed, missing);
     return exchange;

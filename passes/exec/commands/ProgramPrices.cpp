@@ -105,7 +105,7 @@ SmallVector<ProgramPrices::Priced> ProgramPrices::price(PhaseOp phase) {
   });
   SmallVector<Priced> commands;
   double computing = 0, beside = 0;
-  // By stream, the collectives under way and their seconds.
+  // The collectives under way on each stream, with the seconds that are left of them.
   std::map<uint64_t, std::deque<std::pair<Operation *, double>>> pending;
   phase.walk([&](CommandOpInterface command) {
     double own = seconds(command);
@@ -116,7 +116,7 @@ SmallVector<ProgramPrices::Priced> ProgramPrices::price(PhaseOp phase) {
           {command.getOperation(), own / (collective.getSlot() ? double(phase.getRepeat()) : 1)});
     if (command.getStream() != 0)
       return;
-    // What is waited for has nothing beside it any more.
+    // A collective that a command waits for has nothing beside it any more.
     for (Value event : command.getAfter()) {
       auto &queue = pending[cast<CommandOpInterface>(event.getDefiningOp()).getStream()];
       auto end = llvm::find_if(queue, [&](const auto &entry) { return entry.first == event.getDefiningOp(); });
