@@ -11,9 +11,8 @@
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/exec/MachinePass.h"
 #include "passes/exec/Passes.h"
-#include "passes/exec/commands/FillExchanges.h"
-#include "passes/exec/local/ChunkExchanges.h"
 #include "passes/graph/Passes.h"
 #include "passes/spmd/Passes.h"
 

@@ -12,6 +12,9 @@
 #include "mlir/Pass/Pass.h"
 
 namespace dtcc::exec {
+/// Exchanges that may be under way when another one is issued. More would hold more memory.
+inline constexpr int64_t kExchangesInFlight = 2;
+
 #define GEN_PASS_DECL
 #include "passes/exec/Passes.h.inc"
 #define GEN_PASS_REGISTRATION

@@ -247,7 +247,7 @@ def AssignStreams : Pass<"exec-assign-streams", "::dtcc::exec::ProgramOp"> {
 
     Example (tests/passes/exec/assign-streams.mlir): a product between a reduce-scatter and the norm of its result.
   }];
-  let options = [Option<"inFlight", "in-flight", "int64_t", "2", "unfinished collectives when another is issued">,
+  let options = [Option<"inFlight", "in-flight", "int64_t", "kExchangesInFlight", "unfinished collectives when another is issued">,
                  Option<"behind", "behind", "int64_t", "12", "commands that may overlap with a copy to the host">];
 }
 

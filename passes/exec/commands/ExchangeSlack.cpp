@@ -21,11 +21,7 @@ std::optional<StringRef> ExchangeSlack::communicatorOf(size_t at) {
 }
 
 bool ExchangeSlack::conflict(size_t a, size_t b) {
-  for (Access x : accessesOf(commands[a]))
-    for (Access y : accessesOf(commands[b]))
-      if (x.view.getBuffer() == y.view.getBuffer() && (x.writes || y.writes))
-        return true;
-  return false;
+  return dtcc::exec::conflict(accessesOf(commands[a]), accessesOf(commands[b]));
 }
 
 bool ExchangeSlack::isSum(size_t collective) {

@@ -19,9 +19,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/exec/commands/FillExchanges.h"
+#include "passes/exec/MachinePass.h"
 #include "passes/exec/Passes.h"
-#include "passes/exec/commands/Liveness.h"
+#include "passes/exec/commands/ExchangeSlack.h"
 #include "passes/exec/commands/ProgramPrices.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -36,19 +36,18 @@ using namespace dtcc::exec;
 
 namespace {
 
-/// Exchanges that go right behind each other (exec-assign-streams: in-flight).
-constexpr size_t kAhead = 2;
 /// How many commands before an exchange are looked at: those of some two layers. What moves lives longer.
 constexpr size_t kWindow = 64;
 
 class PhaseFiller {
 public:
-  PhaseFiller(PhaseOp phase, const ProgramPrices &prices) : phase(phase) {
+  /// `persistent`: names of the buffers that outlive the phase.
+  PhaseFiller(PhaseOp phase, const ProgramPrices &prices, const llvm::StringSet<> &persistent) : phase(phase) {
     for (auto command : phase.getOps<CommandOpInterface>())
       commands.push_back(describe(command, prices));
-    for (size_t i = 1; i < commands.size(); ++i)
-      commands[i].sums = commands[i - 1].communicates && !commands[i - 1].exchange && isa<KernelOp>(commands[i].op) &&
-                         conflict(commands[i - 1], commands[i]);
+    ExchangeSlack slack(phase, persistent);
+    for (size_t i = 0; i + 1 < commands.size(); ++i)
+      commands[i + 1].sums = !commands[i].exchange && slack.isSum(i);
   }
 
   void run() {
@@ -73,7 +72,7 @@ public:
 private:
   struct Command {
     Operation *op;
-    SmallVector<std::pair<Attribute, Access>, 4> accesses;
+    SmallVector<Access> accesses;
     /// Whether it is a collective of activations or a message to another stage. Rings are left out: attention already
     /// stands beside them.
     bool exchange = false;
@@ -94,9 +93,7 @@ private:
   };
 
   static Command describe(CommandOpInterface op, const ProgramPrices &prices) {
-    Command command{op.getOperation(), {}};
-    for (Access access : accessesOf(op))
-      command.accesses.push_back({access.view.getBufferAttr().getAttr(), access});
+    Command command{op.getOperation(), accessesOf(op)};
     auto collective = dyn_cast<CollectiveOp>(op.getOperation());
     command.communicates = isa<CommunicationOpInterface>(op.getOperation());
     command.exchange = isa<SendOp>(op.getOperation()) ||
@@ -111,23 +108,17 @@ private:
   void findNeeded() {
     llvm::DenseSet<Attribute> read;
     for (Command &command : llvm::reverse(commands)) {
-      command.needed = command.exchange || llvm::any_of(command.accesses, [&](const auto &access) {
-                         return access.second.writes && read.contains(access.first);
+      command.needed = command.exchange || llvm::any_of(command.accesses, [&](Access access) {
+                         return access.writes && read.contains(access.view.getBufferAttr());
                        });
       if (command.needed)
-        for (const auto &[buffer, access] : command.accesses)
+        for (Access access : command.accesses)
           if (access.reads)
-            read.insert(buffer);
+            read.insert(access.view.getBufferAttr());
     }
   }
 
-  static bool conflict(const Command &a, const Command &b) {
-    for (const auto &[buffer, access] : a.accesses)
-      for (const auto &[other, its] : b.accesses)
-        if (buffer == other && (access.writes || its.writes))
-          return true;
-    return false;
-  }
+  static bool conflict(const Command &a, const Command &b) { return dtcc::exec::conflict(a.accesses, b.accesses); }
 
   void move(size_t from, size_t to) {
     auto begin = commands.begin();
@@ -147,9 +138,10 @@ private:
              !conflict(commands[to - 1], commands[at]))
         --to;
       // The compute stream waits where many exchanges are under way, so the next ones go on behind some work.
-      while (
-          to < at && to >= kAhead &&
-          llvm::all_of(ArrayRef(commands).slice(to - kAhead, kAhead), [](const auto &each) { return each.exchange; }))
+      while (to < at && to >= kExchangesInFlight &&
+             llvm::all_of(
+                 ArrayRef(commands).slice(to - kExchangesInFlight, kExchangesInFlight),
+                 [](const auto &each) { return each.exchange; }))
         ++to;
       move(at, to);
     }
@@ -206,34 +198,14 @@ private:
   double pending = 0;
 };
 
-struct FillExchanges : dtcc::exec::impl::FillExchangesBase<FillExchanges> {
-  using FillExchangesBase::FillExchangesBase;
-  explicit FillExchanges(const cost::Machine &machine) : machine(machine) {}
-
-  void runOnOperation() override {
-    if (!machine) {
-      std::string error;
-      std::optional<cost::Cluster> found = cost::parseCluster(cluster, error);
-      if (!found) {
-        getOperation()->emitError("exec-fill-exchanges: ") << error;
-        return signalPassFailure();
-      }
-      machine = cost::Machine::of(*found);
-    }
-    for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
-      auto mesh = getOperation().lookupSymbol<spmd::MeshOp>(program.getMeshAttr());
-      if (!mesh) {
-        program.emitOpError("must name an spmd.mesh, got: ") << program.getMeshAttr();
-        return signalPassFailure();
-      }
-      spmd::Mesh axes = spmd::toMesh(mesh);
-      ProgramPrices prices(program, *machine, axes);
-      for (auto phase : program.getOps<PhaseOp>())
-        PhaseFiller(phase, prices).run();
-    }
+struct FillExchanges : MachinePass<dtcc::exec::impl::FillExchangesBase<FillExchanges>, ProgramOp> {
+  using MachinePass::MachinePass;
+  void run(ProgramOp program, const cost::Machine &machine, const spmd::Mesh &mesh) override {
+    ProgramPrices prices(program, machine, mesh);
+    llvm::StringSet<> persistent = persistentBuffers(program);
+    for (auto phase : program.getOps<PhaseOp>())
+      PhaseFiller(phase, prices, persistent).run();
   }
-
-  std::optional<cost::Machine> machine;
 };
 } // namespace
 

@@ -22,6 +22,14 @@ SmallVector<Access> dtcc::exec::accessesOf(CommandOpInterface command) {
   return accesses;
 }
 
+bool dtcc::exec::conflict(ArrayRef<Access> a, ArrayRef<Access> b) {
+  for (Access x : a)
+    for (Access y : b)
+      if ((x.writes || y.writes) && x.view.getBufferAttr() == y.view.getBufferAttr())
+        return true;
+  return false;
+}
+
 void Lifetime::add(Interval interval) {
   SmallVector<Interval, 1> merged;
   for (const Interval &other : intervals) {

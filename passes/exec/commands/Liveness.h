@@ -47,6 +47,8 @@ struct Access {
 };
 /// All accesses of a command; scratch memory is written.
 llvm::SmallVector<Access> accessesOf(CommandOpInterface command);
+/// Whether two commands with these accesses must keep their order: they touch a buffer, and one of them writes it.
+bool conflict(llvm::ArrayRef<Access> a, llvm::ArrayRef<Access> b);
 
 /// Commands of a phase beside which a copy to the host or from there is planned to be on its way: `most`, and fewer of
 /// a phase of few, each of which takes long.

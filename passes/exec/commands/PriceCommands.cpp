@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/commands/PriceCommands.h"
+#include "passes/exec/MachinePass.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/commands/ProgramPrices.h"
 
@@ -20,36 +21,15 @@ using namespace dtcc::exec;
 
 namespace dtcc::exec {
 namespace {
-struct PriceCommands : impl::PriceCommandsBase<PriceCommands> {
-  using PriceCommandsBase::PriceCommandsBase;
-  explicit PriceCommands(const cost::Machine &machine) : machine(machine) {}
-
-  void runOnOperation() override {
-    if (!machine) {
-      std::string error;
-      std::optional<cost::Cluster> found = cost::parseCluster(cluster, error);
-      if (!found) {
-        getOperation()->emitError("exec-price-commands: ") << error;
-        return signalPassFailure();
-      }
-      machine = cost::Machine::of(*found);
-    }
-    for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
-      auto mesh = getOperation().lookupSymbol<spmd::MeshOp>(program.getMeshAttr());
-      if (!mesh) {
-        program.emitOpError("must name an spmd.mesh, got: ") << program.getMeshAttr();
-        return signalPassFailure();
-      }
-      spmd::Mesh axes = spmd::toMesh(mesh);
-      ProgramPrices prices(program, *machine, axes);
-      program.walk([&](PhaseOp phase) {
-        for (auto [command, seconds] : prices.price(phase))
-          command->setAttr(kSecondsAttr, Builder(phase).getF64FloatAttr(seconds));
-      });
-    }
+struct PriceCommands : MachinePass<impl::PriceCommandsBase<PriceCommands>, ProgramOp> {
+  using MachinePass::MachinePass;
+  void run(ProgramOp program, const cost::Machine &machine, const spmd::Mesh &mesh) override {
+    ProgramPrices prices(program, machine, mesh);
+    program.walk([&](PhaseOp phase) {
+      for (auto [command, seconds] : prices.price(phase))
+        command->setAttr(kSecondsAttr, Builder(phase).getF64FloatAttr(seconds));
+    });
   }
-
-  std::optional<cost::Machine> machine;
 };
 } // namespace
 } // namespace dtcc::exec

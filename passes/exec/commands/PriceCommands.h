@@ -8,16 +8,12 @@
 #ifndef DTCC_PASSES_EXEC_COMMANDS_PRICECOMMANDS_H
 #define DTCC_PASSES_EXEC_COMMANDS_PRICECOMMANDS_H
 
-#include "mlir/Pass/Pass.h"
-#include "planner/cluster/Machine.h"
+#include "llvm/ADT/StringRef.h"
 
 namespace dtcc::exec {
 
 /// Attribute of each command: the seconds that exec-price-commands estimates (f64).
 inline constexpr llvm::StringLiteral kSecondsAttr = "seconds";
-
-/// exec-price-commands for a machine that no --cluster names.
-std::unique_ptr<mlir::Pass> createPriceCommandsFor(const cost::Machine &machine);
 
 } // namespace dtcc::exec
 

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/spmd/Spmd.h"
+#include "passes/exec/MachinePass.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/commands/Liveness.h"
 #include "passes/exec/commands/Runs.h"
@@ -356,13 +357,8 @@ private:
 struct Verify : dtcc::exec::impl::VerifyBase<Verify> {
   void runOnOperation() override {
     for (auto program : getOperation().getOps<ProgramOp>()) {
-      auto mesh = getOperation().lookupSymbol<spmd::MeshOp>(program.getMeshAttr());
-      if (!mesh) {
-        program.emitOpError("must name an spmd.mesh, got: ") << program.getMeshAttr();
-        return signalPassFailure();
-      }
-      spmd::Mesh plain = spmd::toMesh(mesh);
-      if (failed(Verifier(program, plain).run()))
+      FailureOr<spmd::Mesh> mesh = meshOf(program);
+      if (failed(mesh) || failed(Verifier(program, *mesh).run()))
         return signalPassFailure();
     }
     markAllAnalysesPreserved();

@@ -11,12 +11,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/exec/local/ChunkExchanges.h"
 #include "dialects/graph/ContractSpec.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/exec/MachinePass.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/local/BlockOrder.h"
 #include "passes/spmd/reshard/PriceMoves.h"
@@ -318,34 +318,13 @@ private:
   cost::Collectives collectives;
 };
 
-struct ChunkExchanges : dtcc::exec::impl::ChunkExchangesBase<ChunkExchanges> {
-  using ChunkExchangesBase::ChunkExchangesBase;
-  explicit ChunkExchanges(const cost::Machine &machine) : machine(machine) {}
-
-  void runOnOperation() override {
-    if (!machine) {
-      std::string error;
-      std::optional<cost::Cluster> found = cost::parseCluster(cluster, error);
-      if (!found) {
-        getOperation()->emitError("exec-chunk-exchanges: ") << error;
-        return signalPassFailure();
-      }
-      machine = cost::Machine::of(*found);
-    }
-    for (auto program : getOperation().getOps<spmd::ProgramOp>()) {
-      auto mesh = getOperation().lookupSymbol<spmd::MeshOp>(program.getMeshAttr());
-      if (!mesh) {
-        program.emitOpError("must name an spmd.mesh, got: ") << program.getMeshAttr();
-        return signalPassFailure();
-      }
-      spmd::Mesh axes = spmd::toMesh(mesh);
-      ExchangeChunker chunker(*machine, axes, parts);
-      for (auto phase : program.getOps<spmd::PhaseOp>())
-        chunker.run(phase.getBody().front());
-    }
+struct ChunkExchanges : MachinePass<dtcc::exec::impl::ChunkExchangesBase<ChunkExchanges>, spmd::ProgramOp> {
+  using MachinePass::MachinePass;
+  void run(spmd::ProgramOp program, const cost::Machine &machine, const spmd::Mesh &mesh) override {
+    ExchangeChunker chunker(machine, mesh, parts);
+    for (auto phase : program.getOps<spmd::PhaseOp>())
+      chunker.run(phase.getBody().front());
   }
-
-  std::optional<cost::Machine> machine;
 };
 } // namespace
 
