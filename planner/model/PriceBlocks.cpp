@@ -227,15 +227,25 @@ void BlockPrices::Evaluation::forMoves(llvm::function_ref<void(const Moved &)> h
   }
 }
 
+/// Whether a value only becomes whole along axes that split it: an all-gather. Other moves are not cut.
+static bool isGather(const Layout &from, const Layout &to) {
+  for (auto [before, after] : llvm::zip_equal(from.dims, to.dims))
+    if (after.size() > before.size() || !std::equal(after.begin(), after.end(), before.begin()))
+      return false;
+  return from.partial == to.partial;
+}
+
 /// The product of a forward pass whose result a move sums, or for which it gathers an operand; else null.
 const BlockPrices::OpWork *BlockPrices::Evaluation::productBeside(const Moved &each) const {
   const OpWork &reader = prices.ops[each.form->op];
   if (reader.phase != &BlockCost::forward)
     return nullptr;
-  const Layout &from = each.value->forms.front().layout;
-  const OpWork *product = from.partial.empty() ? &reader
-                          : each.value->maker  ? &prices.ops[*each.value->maker]
-                                               : nullptr;
+  const Layout &from = each.value->forms.front().layout, &to = each.form->layout;
+  const OpWork *product = nullptr;
+  if (isGather(from, to))
+    product = &reader;
+  else if (!from.partial.empty() && to.partial.empty() && each.value->maker)
+    product = &prices.ops[*each.value->maker];
   return product && !product->roles.empty() ? product : nullptr;
 }
 
