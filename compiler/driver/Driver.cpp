@@ -309,7 +309,7 @@ LogicalResult Driver::addEvaluation() {
   return success();
 }
 
-LogicalResult Driver::applyPlan() { return spmd::applyPlan(module, made->plan); }
+LogicalResult Driver::applyPlan() { return spmd::applyPlan(module, made->plan, targetOf(options).padding); }
 
 LogicalResult Driver::distribute() {
   return runPasses("distribute", [&](OpPassManager &manager) { buildSpmdPipeline(manager, options); });

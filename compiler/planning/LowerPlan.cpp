@@ -108,7 +108,7 @@ static LogicalResult lower(LoweredPlan &lowered, const Options &options, const p
   if (failed(graph::recompute(step, plan)))
     return failure();
   addEvaluation(step, options, plan);
-  if (failed(spmd::applyPlan(module, plan)) ||
+  if (failed(spmd::applyPlan(module, plan, targetOf(options).padding)) ||
       failed(runPasses(module, options, [&](OpPassManager &passes) { buildSpmdPipeline(passes, options); })) ||
       failed(runPasses(
           module, options, [&](OpPassManager &passes) { buildMemoryPipeline(passes, options); }, /*verifies=*/false)))

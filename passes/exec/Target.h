@@ -14,6 +14,7 @@
 #ifndef DTCC_PASSES_EXEC_TARGET_H
 #define DTCC_PASSES_EXEC_TARGET_H
 
+#include "passes/spmd/layout/ProductPadding.h"
 #include "runtime/abi/dtcc_rt.h"
 #include <cassert>
 #include <cstdint>
@@ -44,9 +45,12 @@ struct Target {
   /// Largest logits of a chunk, in bytes of f32: a processor's cores are busy with few rows, and read the gradient
   /// while it is in their caches; a GPU wants some thousand rows of a vocabulary of 50,000 in a product.
   int64_t logitsBytes;
-  /// Wide rows of matrices that products read or write start at multiples of so many bytes (rowBytes()); 0: rows lie
-  /// densely, and a vocabulary of 50,257 has most of them start anywhere. Tensor cores are fed in units of 16 bytes,
-  /// and the library's kernels for rows that start elsewhere reach a fraction of the others' speed.
+  /// Dimensions of products that are padded. Tensor cores are fed in units of 16 bytes, which are 8 halves, and tiles
+  /// of products are multiples of 64 wide.
+  spmd::ProductPadding padding;
+  /// Wide rows of other matrices that products read or write start at multiples of so many bytes (rowBytes()); 0: rows
+  /// lie densely, and a vocabulary of 50,257 has most of them start anywhere. Tensor cores are fed in units of 16
+  /// bytes, and the library's kernels for rows that start elsewhere reach a fraction of the others' speed.
   int64_t rowAlignment;
   /// Whether library ops need scratch memory that is planned (a processor's take it of their threads).
   bool plansWorkspace;
@@ -70,12 +74,13 @@ struct Target {
 
 /// The first is the default.
 inline constexpr Target kTargets[] = {
-    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, 0, false, false, true, 0, false, {}, nullptr},
+    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, {}, 0, false, false, true, 0, false, {}, nullptr},
     {"cuda",
      "bf16",
      DTCC_MEMORY_DEVICE,
      256,
      int64_t(512) << 20,
+     {8, 64},
      128,
      true,
      true,

@@ -34,8 +34,8 @@ namespace {
 /// One run over a module.
 class PlanApplier {
 public:
-  PlanApplier(ModuleOp module, func::FuncOp step, const plan::Plan &plan)
-      : module(module), step(step), plan(plan), batchAxes(plan.withoutUnitAxes(plan.batchAxes)),
+  PlanApplier(ModuleOp module, func::FuncOp step, const plan::Plan &plan, const ProductPadding &padding)
+      : module(module), step(step), plan(plan), padding(padding), batchAxes(plan.withoutUnitAxes(plan.batchAxes)),
         sequenceAxes(plan.withoutUnitAxes(plan.sequenceAxes)), classes(step), inputs(step, classes), planner(plan.mesh),
         builder(module.getContext()) {}
 
@@ -50,6 +50,8 @@ private:
   /// loaded whole, from which each takes its part without communication.
   bool isSplitByAll(BlockArgument argument, int64_t dim);
   LogicalResult choosePadding();
+  /// Raises the divisors of dimensions that products are slow for, where their padding does no harm.
+  void padProducts();
   LogicalResult rewrite(Operation &op);
   LogicalResult rewriteFactored(Operation &op, FactorOpInterface factored);
   LogicalResult rewriteUpdate(graph::UpdateOp update);
@@ -72,6 +74,7 @@ private:
   ModuleOp module;
   func::FuncOp step;
   const plan::Plan &plan;
+  const ProductPadding &padding;
   /// Axes of the plan that split samples, those of size 1 left out.
   Axes batchAxes;
   /// Axes of the plan that split positions.
@@ -235,6 +238,24 @@ bool PlanApplier::isSplitByAll(BlockArgument argument, int64_t dim) {
   });
 }
 
+void PlanApplier::padProducts() {
+  PaddableClasses paddable(step, classes);
+  llvm::DenseSet<unsigned> seen(inputs.batch);
+  seen.insert(inputs.others.begin(), inputs.others.end());
+  for (auto &[op, placement] : placements) {
+    if (!isa<graph::ContractOp>(op))
+      continue;
+    FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
+    for (size_t f = 0; f < map.factors.size(); ++f) {
+      unsigned id = classes.ofFactor(op, f);
+      int64_t part = llvm::divideCeil(map.factors[f].size, divisors[id]);
+      bool isSlow = part % padding.divisor != 0 && part >= 16 * padding.multiple;
+      if (isSlow && seen.insert(id).second && !paddable.obstacleOf(id))
+        divisors[id] *= padding.multiple;
+    }
+  }
+}
+
 LogicalResult PlanApplier::choosePadding() {
   divisors.assign(classes.count(), 1);
   auto need = [&](unsigned id, const Axes &axes) { divisors[id] = std::lcm(divisors[id], plan.mesh.product(axes)); };
@@ -251,6 +272,7 @@ LogicalResult PlanApplier::choosePadding() {
     divisors[id] = std::lcm(divisors[id], std::max<int64_t>(1, reorder.getChunks()));
     positionsMayPad = true;
   }
+  padProducts();
   int64_t batch = plan.mesh.product(batchAxes);
   for (BlockArgument argument : step.getArguments()) {
     auto type = cast<ShapedType>(argument.getType());
@@ -542,7 +564,7 @@ LogicalResult PlanApplier::run() {
   return success();
 }
 
-LogicalResult applyPlan(ModuleOp module, const plan::Plan &plan) {
+LogicalResult applyPlan(ModuleOp module, const plan::Plan &plan, const ProductPadding &padding) {
   auto step = module.lookupSymbol<func::FuncOp>("step");
   if (!step || !step.getBody().hasOneBlock())
     return module.emitError("needs a function @step of one block: run graph-differentiate first");
@@ -556,7 +578,7 @@ LogicalResult applyPlan(ModuleOp module, const plan::Plan &plan) {
     return failure();
   if (failed(markRings(step, plan)) || failed(orderPositions(step, plan)))
     return failure();
-  return PlanApplier(module, step, plan).run();
+  return PlanApplier(module, step, plan, padding).run();
 }
 
 } // namespace dtcc::spmd

@@ -9,6 +9,7 @@
 #define DTCC_PASSES_SPMD_LAYOUT_APPLYPLAN_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/spmd/layout/ProductPadding.h"
 #include "planner/plan/Plan.h"
 
 namespace dtcc::spmd {
@@ -22,9 +23,9 @@ inline constexpr llvm::StringLiteral kCapacityAttr = "spmd.capacity";
 
 /// Rewrites the types of `@step` to !spmd.tensor by the plan, puts an spmd.reshard
 /// where a producer and a consumer differ, adds the mesh, and writes on every state
-/// its `spmd.layout` and `spmd.flat`. The module gets the plan as `spmd.plan` (PlanAttribute.h). On bad
-/// input one located message; the module is then not to be used further.
-mlir::LogicalResult applyPlan(mlir::ModuleOp module, const plan::Plan &plan);
+/// its `spmd.layout` and `spmd.flat`. The module gets the plan as `spmd.plan` (PlanAttribute.h). Dimensions of products
+/// are padded by `padding`, too. On bad input one located message; the module is then not to be used further.
+mlir::LogicalResult applyPlan(mlir::ModuleOp module, const plan::Plan &plan, const ProductPadding &padding = {});
 
 } // namespace dtcc::spmd
 
