@@ -9,6 +9,8 @@
 #   %build    the build folder
 #   %mpirun   mpirun, fit for few cores
 #   %emulated runs programs for GPUs       emulated-gpu    the emulator, and the runtime's kernels, are built
+#     (with DTCC_TEST_GPUS=real on those   real-gpu        %emulated means GPUs of this machine; tests of what the emulator
+#     of this machine)                                       alone does are left out
 #   %cxx      the C++ compiler              ptxas           NVIDIA's assembler is on the path
 #   %check-header compiles a .cpp with it  header-NAME     NVIDIA's header NAME.h (cuda, cublasLt, cudnn, nccl) is there
 #   %library-NAME                          library-NAME    its library is
@@ -76,9 +78,13 @@ config.substitutions += [
 ]
 
 emulator = os.path.join(config.dtcc_build, "tests", "emulator")
-config.substitutions.append(("%emulated", f"env LD_LIBRARY_PATH={emulator} DTCC_EMULATED_GPUS=4"))
+real_gpus = os.environ.get("DTCC_TEST_GPUS") == "real"
+if real_gpus:
+    config.available_features.add("real-gpu")
+    config.environment["LD_LIBRARY_PATH"] = os.environ.get("LD_LIBRARY_PATH", "")
+config.substitutions.append(("%emulated", "env" if real_gpus else f"env LD_LIBRARY_PATH={emulator} DTCC_EMULATED_GPUS=4"))
 own_kernels = os.path.join(config.dtcc_build, "runtime", "cuda", "kernels", "Copy.ptx")
-if os.path.exists(os.path.join(emulator, "libcuda.so.1")) and os.path.exists(own_kernels):
+if real_gpus or os.path.exists(os.path.join(emulator, "libcuda.so.1")) and os.path.exists(own_kernels):
     config.available_features.add("emulated-gpu")
 if os.path.isdir(config.shared_models):
     config.available_features.add("shared-models")

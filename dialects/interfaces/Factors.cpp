@@ -33,6 +33,11 @@ SmallVector<int64_t> FactorMap::reducedFactors() const {
   return reduced;
 }
 
+bool FactorMap::multiplies() const {
+  auto isLinear = [&](unsigned operand) { return llvm::is_contained(linear, SmallVector<unsigned>{operand}); };
+  return operands.size() == 2 && results.size() == 1 && isLinear(0) && isLinear(1);
+}
+
 FactorMap elementwiseFactorMap(Operation *op) {
   FactorMap map;
   auto shape = cast<ShapedType>(op->getResult(0).getType()).getShape();

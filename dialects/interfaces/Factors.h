@@ -102,6 +102,8 @@ struct FactorMap {
   int64_t add(int64_t size, FactorKind kind = FactorKind::Parallel);
   /// The factors that no result dimension walks.
   llvm::SmallVector<int64_t> reducedFactors() const;
+  /// Whether this is the map of a product of two operands: linear in each by itself.
+  bool multiplies() const;
 };
 
 /// One parallel factor a dimension, walked by all operands and results of that

@@ -206,10 +206,7 @@ void BlockPrices::Builder::addWork(OpWork &work, const BlockTable::Op &op) {
   if (std::optional<std::array<Bytes, 2>> rows = expertRowsOf(op.op))
     work.between = {(*rows)[0], (*rows)[0], (*rows)[1]};
   work.width = productWidth(op.op);
-  bool linear = llvm::all_of(ArrayRef<unsigned>{0, 1}, [&](unsigned operand) {
-    return llvm::any_of(op.map.linear, [&](ArrayRef<unsigned> set) { return set.size() == 1 && set[0] == operand; });
-  });
-  if (linear && op.op->getNumOperands() == 2 && op.op->getNumResults() == 1)
+  if (op.map.multiplies())
     for (int64_t number = 0; number < int64_t(op.map.factors.size()); ++number) {
       auto has = [&](ArrayRef<int64_t> dims) { return llvm::is_contained(dims, number); };
       bool a = has(op.map.operands[0]), b = has(op.map.operands[1]), y = has(op.map.results[0]);

@@ -312,6 +312,8 @@ MUTATIONS = [
              "if (channel.sent.size() >= channel.room) {", "if (false) {", CLOCK),
     Mutation("forecast: stages run on while others wait", "runtime/abi/StepClock.h",
              "begin = std::max(begin, channel.sent[next]);", "", CLOCK),
+    Mutation("padding: dimensions are padded whatever their padding does", "passes/spmd/layout/ApplyPlan.cpp",
+             "seen.insert(id).second && !paddable.obstacleOf(id)", "seen.insert(id).second", COMPILE),
     Mutation("rows: what products read lies densely", "passes/exec/bufferize/Bufferizer.cpp", "if (row == columns ||",
              "if (row >= columns ||", ROWS),
     Mutation("losses: sums are of rounded gradients", "passes/exec/local/NarrowLosses.cpp",

@@ -243,9 +243,9 @@ void PlanApplier::padProducts() {
   llvm::DenseSet<unsigned> seen(inputs.batch);
   seen.insert(inputs.others.begin(), inputs.others.end());
   for (auto &[op, placement] : placements) {
-    if (!isa<graph::ContractOp>(op))
-      continue;
     FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
+    if (!map.multiplies() || map.reducedFactors().empty())
+      continue;
     for (size_t f = 0; f < map.factors.size(); ++f) {
       unsigned id = classes.ofFactor(op, f);
       int64_t part = llvm::divideCeil(map.factors[f].size, divisors[id]);

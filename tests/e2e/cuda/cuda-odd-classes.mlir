@@ -1,5 +1,5 @@
-// A number of classes that no unit of memory divides: rows of logits stand apart on GPUs, their gradient is rounded as it is
-// stored, and losses are those of a processor's dense rows; alone, in micro-batches and with the classes split.
+// A number of classes that no unit of memory divides: it is padded on GPUs, the gradient of the logits is rounded as it is
+// stored, and losses are those of a processor, which pads nothing; alone, in micro-batches and with the classes split.
 // REQUIRES: emulated-gpu
 // RUN: rm -rf %t && mkdir -p %t/data && cd %t
 // RUN: %python %S/../Inputs/classes.py data 2051
