@@ -14,6 +14,15 @@
 // RUN: %source/tools/compare-losses narrow.jsonl gpu.jsonl 1e-3 && %source/tools/compare-losses cpu.jsonl gpu.jsonl 1e-2
 // RUN: %source/tools/compare-losses cpu.jsonl half.jsonl 1e-2 && %source/tools/compare-losses cpu.jsonl split.jsonl 1e-2
 
+// Evaluations count the classes that there are; a checkpoint has no padding.
+// DEFINE: %{long} = --data=data --steps=7 --lr=0.05 --eval-data=data --eval-steps=1
+// RUN: dtcc %s --precision=f32 --mesh=dp=2 --zero=3 --target=cuda -o sharded
+// RUN: ./cpu %{long} --metrics=cpu.m && %emulated ./sharded %{long} --metrics=gpu.m --checkpoint=kept
+// RUN: %python %S/../Inputs/evaluations.py close cpu.m gpu.m && FileCheck %s --input-file=gpu.m
+// CHECK: "eval_accuracy":{{0.[1-9]|1.0}}
+// RUN: ./cpu --checkpoint=kept --eval-only --eval-data=data --eval-steps=1 --metrics=again.m
+// RUN: FileCheck %s --input-file=again.m
+
 graph.state @embedding : tensor<2051x16xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "embedding", saved_shape = array<i64: 2051, 16>, init = #graph.init<normal, 0.0, 0.5>}
 graph.state @head : tensor<2051x16xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "head", saved_shape = array<i64: 2051, 16>, init = #graph.init<normal, 0.0, 0.5>}
 func.func @loss(%ids: tensor<4x8xi64> {graph.name = "ids", graph.role = "data"}, %labels: tensor<4x8xi64> {graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
