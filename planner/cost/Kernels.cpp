@@ -8,6 +8,7 @@
 #include "planner/cost/Kernels.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace dtcc::cost {
 
@@ -32,6 +33,9 @@ constexpr Reach kReach[] = {
 const Reach &reachOf(const Device &device) { return kReach[static_cast<int>(device.architecture)]; }
 
 constexpr double kTileRows = 128, kTileColumns = 256, kMultiple = 64;
+/// Into how many parts a product's sums are split, and how long a part is at least.
+constexpr int kMostSumParts = 8;
+constexpr double kLeastSum = 1024;
 double padded(double size) { return std::ceil(size / kMultiple) * kMultiple; }
 bool aligned(double size) { return std::fmod(size, kMultiple) == 0; }
 } // namespace
@@ -64,16 +68,24 @@ double Kernels::seconds(const Gemm &gemm) const {
   double m = padded(gemm.m / gemm.groups) * gemm.groups, n = padded(gemm.n);
   double tiles = gemm.groups * std::ceil(m / gemm.groups / kTileRows) * std::ceil(n / kTileColumns);
   const double kernels = gemm.together ? 1 : gemm.count, each = gemm.together ? gemm.count : 1;
-  double waves = each * tiles / double(device.units);
-  double unfilled = std::min(std::ceil(waves) / waves, 3.0) - 1;
-  double slower = 1 + constants.wave * unfilled;
+  double slower = 1;
   if (!aligned(gemm.m / gemm.groups) || !aligned(gemm.n) || !aligned(gemm.k))
     slower *= constants.misaligned;
   if (!gemm.alignedRows && (std::fmod(gemm.n, 8) != 0 || std::fmod(gemm.k, 8) != 0))
     slower *= constants.odd;
   // Filling and writing a tile takes as long however fast its products are.
   double ends = m * n / (kTileRows * kTileColumns) / double(device.units) * constants.tile;
-  double product = (2 * m * n * gemm.k / productRate(gemm.width) + ends) * slower;
+  double product = std::numeric_limits<double>::infinity();
+  // The sums of few tiles are split among multiprocessors that would have none. Their parts, in f32, are added up
+  // behind.
+  for (int parts = 1; parts <= kMostSumParts && (parts == 1 || gemm.k >= parts * kLeastSum); ++parts) {
+    double waves = each * tiles * parts / double(device.units);
+    double unfilled = std::min(std::ceil(waves) / waves, 3.0) - 1;
+    double sums = parts > 1 ? secondsForStream(2 * sizeof(float) * parts * m * n) : 0;
+    product = std::min(product, (2 * m * n * gemm.k / productRate(gemm.width) + parts * ends) * slower *
+                                        (1 + constants.wave * unfilled) +
+                                    sums);
+  }
   double in = kBytes[static_cast<int>(gemm.width)], out = std::max(in, 2.0);
   double bytes = gemm.bytes > 0 ? gemm.bytes : in * gemm.k * (gemm.m + gemm.groups * gemm.n) + out * gemm.m * gemm.n;
   return kernels * (each * std::max(product, secondsForStream(bytes)) + constants.launch * gemm.groups);
