@@ -204,6 +204,7 @@ MUTATIONS = [
     Mutation("cost: the slowest stage waits for itself", "planner/cost/Step.cpp", "  others.add(stage, -1);\n", "", COST),
     Mutation("cost: what nobody reads is computed again", "planner/transformer/Transformer.cpp",
              "!run.stopsEarly || !dense", "!run.stopsEarly || dense", COST),
+    Mutation("cost: long sums are never split", "planner/cost/Kernels.cpp", "parts <= kMostSumParts", "parts <= 1", COST),
     Mutation("cost: a ring passes all of its bytes to all", "planner/cost/Collectives.cpp",
              "row.algorithm == Algorithm::Tree ? 1 : (n - 1) / n", "row.algorithm == Algorithm::Tree ? 1 : n / n", COST),
     Mutation("gpu: a warp folds half of its lanes", "passes/exec/codegen/GpuKernelGenerator.cpp",
