@@ -56,7 +56,7 @@ exec.program @seldom mesh @mesh {
 }
 
 // CHECK-LABEL: exec.program @gathered
-// CHECK: exec.collective all_gather {{.*}}seconds = {{6.09.*E-4}}
+// CHECK: exec.collective all_gather {{.*}}seconds = {{6.10.*E-4}}
 // CHECK: exec.library "matmul" {{.*}}seconds = 0.0020
 exec.program @gathered mesh @mesh {
   exec.communicator @dp over ["dp"]

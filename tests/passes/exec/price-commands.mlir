@@ -7,7 +7,7 @@
 // A GPU needs 6 us to start anything.
 // CHECK: exec.kernel @small {{.*}}seconds = 6.000000e-06 : f64
 // 3 GB at 0.817 of 3.35 TB/s.
-// CHECK: exec.kernel @large {{.*}}seconds = 0.00109{{[0-9]+}}
+// CHECK: exec.kernel @large {{.*}}seconds = 0.00110{{[0-9]+}}
 // 2 * 8192^3 FLOP of halves at 0.693 of 989 TFLOP/s are 1.60 ms; starting, filling and emptying tiles come to it.
 // CHECK: exec.library "matmul" {{.*}}seconds = 0.001{{[6-7][0-9]+}}
 // 2048 rows of four stacks of 1024 by 512, as the op's FLOP say.
