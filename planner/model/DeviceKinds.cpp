@@ -32,11 +32,11 @@ void DeviceKinds::prepare(llvm::ArrayRef<Parallelism> shapes) const {
   }
 }
 
-plan::StageProblem DeviceKinds::problem(const Parallelism &shape, std::optional<uint32_t> only) const {
-  plan::StageProblem problem = first().problems.make(shape, only);
+void DeviceKinds::makeProblem(const Parallelism &shape, std::optional<uint32_t> only,
+                              plan::StageProblem &problem) const {
+  first().problems.make(shape, only, problem);
   for (const std::unique_ptr<DeviceKind> &other : llvm::drop_begin(kinds))
     problem.addClasses(other->problems.make(shape, only));
-  return problem;
 }
 
 plan::SimulatedStep DeviceKinds::simulated(const Parallelism &shape, const plan::StageSolution &solution) const {

@@ -50,7 +50,13 @@ public:
   /// Places the step and prices its blocks on every kind, for the shapes among `shapes` that can be cut into stages.
   void prepare(llvm::ArrayRef<plan::Parallelism> shapes) const;
   /// The stage problem of the shape with a device class for each kind. `only`: the mode of all blocks; absent: any.
-  plan::StageProblem problem(const plan::Parallelism &shape, std::optional<uint32_t> only = std::nullopt) const;
+  plan::StageProblem problem(const plan::Parallelism &shape, std::optional<uint32_t> only = std::nullopt) const {
+    plan::StageProblem problem;
+    makeProblem(shape, only, problem);
+    return problem;
+  }
+  /// The same in a problem of another shape, whose memory is used again.
+  void makeProblem(const plan::Parallelism &shape, std::optional<uint32_t> only, plan::StageProblem &problem) const;
   /// The simulation's input for a solved shape, each stage with the times of its kind.
   plan::SimulatedStep simulated(const plan::Parallelism &shape, const plan::StageSolution &solution) const;
   /// The name of each stage's device.

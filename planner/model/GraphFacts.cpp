@@ -121,10 +121,9 @@ void GraphFacts::findGivenOnHost() {
         givenOnHost[input.blocks.blocks()[*block].type] = true;
 }
 
-std::vector<plan::Recompute> GraphFacts::modes() const {
-  if (request.recompute)
-    return {*request.recompute};
-  return {plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full};
+llvm::ArrayRef<plan::Recompute> GraphFacts::modes() const {
+  static constexpr plan::Recompute kAll[] = {plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full};
+  return request.recompute ? llvm::ArrayRef(*request.recompute) : llvm::ArrayRef(kAll);
 }
 
 bool GraphFacts::offloads() const { return request.mayOffloadActivations && machine.host.memoryBytes > 0; }

@@ -62,7 +62,7 @@ struct GraphFacts {
              const GraphRequest &request);
 
   /// Modes of recomputation that blocks may have.
-  std::vector<plan::Recompute> modes() const;
+  llvm::ArrayRef<plan::Recompute> modes() const;
   /// Number of modes of a block: those of modes(), which offload if they must, and one more if offloading is optional.
   size_t modeCount() const { return modes().size() + (offloads() && !mustOffload() ? 1 : 0); }
   bool offloads() const;

@@ -33,7 +33,9 @@ double GraphPricer::bound(const Parallelism &shape) {
   constexpr double never = std::numeric_limits<double>::infinity();
   if (!kinds.first().problems.canBeCut(shape) || !placements().isPossible(shape))
     return never;
-  plan::StageProblem each = problem(shape);
+  // Millions of shapes are bounded, and each needs a dozen small arrays.
+  static thread_local plan::StageProblem each;
+  kinds.makeProblem(shape, std::nullopt, each);
   int64_t stages = 0;
   for (const plan::DeviceClass &kind : each.classes)
     stages += kind.stages;

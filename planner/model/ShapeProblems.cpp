@@ -202,15 +202,14 @@ static void addTurn(const std::vector<BlockCost> &costs, plan::StageProblem &pro
   }
 }
 
-plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<uint32_t> only) {
+void ShapeProblems::make(const Parallelism &shape, std::optional<uint32_t> only, plan::StageProblem &problem) {
   const PricedStep &local = placements.pricedFor(shape);
   const std::vector<BlockCost> &costs = local.costs;
   cost::StepProblem step = stepOf(shape, local);
   std::vector<cost::LayerSeconds> seconds =
       local.passes[plan::stateRow(shape.zero).compute].price(step, facts.machine.constants);
-  std::vector<plan::Recompute> allowed = facts.modes();
-  if (only)
-    allowed = {facts.recomputeOf(*only)};
+  const plan::Recompute given = facts.recomputeOf(only.value_or(0));
+  const llvm::ArrayRef<plan::Recompute> allowed = only ? llvm::ArrayRef(given) : facts.modes();
   size_t each = facts.modeCount();
   const StepBlocks &row = facts.input.blocks;
   double inFlight = facts.request.stages > 0
@@ -218,16 +217,18 @@ plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<u
                         : cost::microbatchesInFlight(shape.schedule, shape.pp, shape.virtualStages, shape.microbatches);
   bool onHost = mayOffload(shape, step, costs, inFlight);
 
-  plan::StageProblem problem;
+  problem.types.resize(costs.size());
   double parameters = 0, backward = 0;
   const cost::BubbleShares bubble =
       shape.pp > 1 ? cost::bubbleSharesOf(shape.schedule, shape.virtualStages) : cost::BubbleShares();
   const bool freesGradients = plan::stateRow(shape.zero).gradient || hasEarlyUpdates(shape);
   for (size_t type = 0; type < costs.size(); ++type) {
     const BlockCost &block = costs[type];
-    plan::BlockType blocks;
+    plan::BlockType &blocks = problem.types[type];
     blocks.modes.resize(1);
     std::vector<plan::BlockMode> &kept = blocks.modes[0];
+    kept.clear();
+    kept.reserve(each);
     // With one micro-batch.
     auto brought = [&](plan::Recompute mode) { return bringsAtOnce(shape) ? 0 : block.broughtHeldBytes[size_t(mode)]; };
     double working = std::numeric_limits<double>::max();
@@ -269,7 +270,6 @@ plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<u
     for (uint32_t entry = 0; entry < each; ++entry)
       longest = std::max(longest, seconds[type * each + only.value_or(entry)].total() - passes.forward);
     backward += longest * count;
-    problem.types.push_back(std::move(blocks));
   }
   double tail = cost::secondsAtEnd(step, facts.machine.constants, {parameters / double(shape.pp), 0},
                                    backward / double(shape.pp));
@@ -284,11 +284,13 @@ plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<u
       problem.types[type].tailSeconds +=
           cost::secondsAtEnd(step, facts.machine.constants, {0, block.expertParameters}, /*backward=*/0);
   }
+  problem.blocks.clear();
   for (const StepBlocks::Block &block : row.blocks())
     problem.blocks.push_back(block.type);
   if (shape.pp == 1)
     addTurn(costs, problem);
   // If a rank has several stages, the problem knows the ranks alone, and cutsOf says how these are cut.
+  problem.begins.clear();
   if (int64_t(facts.begins.size()) == shape.pp && !facts.hasVirtualStages(shape))
     problem.begins = facts.begins;
   double usable = facts.request.anyMemory ? 0 : facts.usableBytes(shape);
@@ -301,6 +303,7 @@ plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<u
       (!cost::hasRoom(step.host, hostOptimizerBytes(shape, step, costs)) || (facts.mustOffload() && !onHost)))
     problem.classes[0].memoryBytes = 0;
   bool falls = facts.request.stages == 0 && cost::has(shape.schedule, cost::ScheduleRow::FewerLater);
+  problem.inFlight.clear();
   for (int64_t stage = 0; stage < shape.pp; ++stage)
     problem.inFlight.push_back(std::max(1.0, falls ? std::min(inFlight, inFlight - double(stage)) : inFlight));
   if (hasWeightsApart(shape) && facts.request.stages == 0)
@@ -317,7 +320,6 @@ plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<u
   }
   problem.ramp = bubble.all;
   problem.rounds = std::max(0.0, double(shape.microbatches) - problem.ramp);
-  return problem;
 }
 
 /// Asks the rules of plans (plan::Plan::check), which lowering obeys too, about a small plan of the same kind.

@@ -24,7 +24,13 @@ public:
   ShapeProblems(const GraphFacts &facts, PlacementCache &placements) : facts(facts), placements(placements) {}
 
   /// `only`: every block is in this mode, whose number all modes of the problem then stand for; absent: in any.
-  plan::StageProblem make(const plan::Parallelism &shape, std::optional<uint32_t> only = std::nullopt);
+  plan::StageProblem make(const plan::Parallelism &shape, std::optional<uint32_t> only = std::nullopt) {
+    plan::StageProblem problem;
+    make(shape, only, problem);
+    return problem;
+  }
+  /// The same in a problem of another shape, whose memory is used again: a search bounds millions of shapes.
+  void make(const plan::Parallelism &shape, std::optional<uint32_t> only, plan::StageProblem &problem);
   /// Has the graph as many blocks as the shape has stages, and can plans be of its kind?
   bool canBeCut(const plan::Parallelism &shape) {
     return isAllowed(shape) && facts.stagesOf(shape) <= int64_t(facts.input.blocks.blocks().size());

@@ -241,7 +241,9 @@ private:
 void recoverExperts(func::FuncOp function) {
   SmallVector<TopKOp> anchors(function.getOps<TopKOp>());
   for (TopKOp anchor : anchors)
-    if (shapeOf(anchor.getX()).back() > 1)
+    // A graph that was made of sizes has its expert layers as ops.
+    if (auto isLayer = [](Operation *user) { return isa<ExpertsOp>(user); };
+        shapeOf(anchor.getX()).back() > 1 && llvm::none_of(anchor.getIndices().getUsers(), isLayer))
       ExpertsRecovery(anchor).run();
 }
 

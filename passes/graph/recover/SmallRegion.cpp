@@ -139,14 +139,16 @@ std::optional<HostTensor> SmallRegion::evaluate(SmallValues values) {
       operands.push_back(values.lookup(representative(operand)));
     for (Value result : op->getResults())
       results.push_back(small(result));
-    if (auto constant = dyn_cast<ConstantOp>(op); constant && isa<SplatElementsAttr>(constant.getValue())) {
-      auto whole = HostTensor::fromAttribute(constant.getValue());
-      if (failed(whole))
+    auto constant = dyn_cast<ConstantOp>(op);
+    if (auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : nullptr) {
+      // One cell, for the whole constant may have billions.
+      auto cell = HostTensor::fromAttribute(splat.resizeSplat(RankedTensorType::get({}, splat.getElementType())));
+      if (failed(cell))
         return std::nullopt;
-      if (whole->isFloat())
-        llvm::fill(results[0].floats, whole->floats[0]);
+      if (cell->isFloat())
+        llvm::fill(results[0].floats, cell->floats[0]);
       else
-        llvm::fill(results[0].ints, whole->ints[0]);
+        llvm::fill(results[0].ints, cell->ints[0]);
     } else if (failed(cast<ReferenceOpInterface>(op).evaluate(operands, results, EvaluationContext()))) {
       return std::nullopt;
     }
