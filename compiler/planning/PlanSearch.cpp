@@ -424,10 +424,11 @@ FailureOr<SearchResult> Search::run() {
   FailureOr<std::vector<plan::Parallelism>> all = prepare();
   if (failed(all))
     return failure();
-  plan::ShapeResult found = plan::searchShapes(*all, *pricer, limits.keep);
+  plan::ShapeResult found = plan::searchShapes(std::move(*all), *pricer, limits.keep);
   SearchResult result;
   result.meshGiven = held.mesh != plan::MeshSizes() && held.mesh.product() == machine.ranks;
   if (found.plans.empty()) {
+    all = shapes();
     // A mesh that is given whole is the user's choice: the warning is Driver's, which knows the planned memory.
     if (!result.meshGiven)
       return noneFits(*all);

@@ -24,9 +24,14 @@ DeviceKinds::DeviceKinds(func::FuncOp step, llvm::ArrayRef<cost::Machine> machin
 
 void DeviceKinds::prepare(llvm::ArrayRef<Parallelism> shapes) const {
   for (const std::unique_ptr<DeviceKind> &kind : kinds) {
+    // Shapes that differ in their virtual stages have the same blocks.
+    auto isAlike = [](Parallelism a, const Parallelism &b) {
+      a.virtualStages = b.virtualStages;
+      return a == b;
+    };
     std::vector<const Parallelism *> cut;
     for (const Parallelism &shape : shapes)
-      if (kind->problems.canBeCut(shape))
+      if (kind->problems.canBeCut(shape) && (cut.empty() || !isAlike(*cut.back(), shape)))
         cut.push_back(&shape);
     kind->placements.prepare(cut);
   }

@@ -42,6 +42,23 @@ double GraphPricer::bound(const Parallelism &shape) {
   return stages < shape.pp ? never : plan::quickBound(each);
 }
 
+double GraphPricer::boundBetween(const Parallelism &fewest, const Parallelism &most) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  if (!placements().isPossible(fewest))
+    return never;
+  // Those between may be allowed.
+  if (!kinds.first().problems.canBeCut(fewest) || !kinds.first().problems.canBeCut(most))
+    return 0;
+  static thread_local plan::StageProblem low, high;
+  kinds.makeProblem(fewest, std::nullopt, low);
+  kinds.makeProblem(most, std::nullopt, high);
+  low.takeLess(high);
+  int64_t stages = 0;
+  for (const plan::DeviceClass &kind : low.classes)
+    stages += kind.stages;
+  return stages < fewest.pp ? never : plan::quickBound(low);
+}
+
 double GraphPricer::closerBound(const Parallelism &shape) {
   double bound = plan::closeBound(problem(shape));
   // Where weight gradients are apart, blocks that are all in one mode wait at fewer micro-batches than a mixture.

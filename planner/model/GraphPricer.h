@@ -36,6 +36,7 @@ public:
   /// Places the step and prices its blocks for all of the shapes. What comes after works on numbers.
   bool prepare(std::vector<plan::Parallelism> &shapes) override;
   double bound(const plan::Parallelism &shape) override;
+  double boundBetween(const plan::Parallelism &fewest, const plan::Parallelism &most) override;
   double closerBound(const plan::Parallelism &shape) override;
   plan::StageProblem problem(const plan::Parallelism &shape) override { return kinds.problem(shape); }
   plan::StageSolution solve(const plan::Parallelism &shape) override { return solver.solve(shape); }

@@ -234,6 +234,28 @@ void PlacementCache::findExchange(const Parallelism &shape, const plan::Plan &pl
     local.sequence = std::move(*outcome);
 }
 
+std::vector<cost::Layer> PlacementCache::layersOf(const PricedStep &local) const {
+  std::vector<cost::Layer> layers;
+  for (size_t type = 0; type < local.costs.size(); ++type) {
+    const BlockCost &block = local.costs[type];
+    for (uint32_t mode = 0; mode < facts.modeCount(); ++mode) {
+      cost::Layer layer;
+      layer.forward = block.forward;
+      layer.inputGradient = block.inputGradient;
+      layer.weightGradient = block.weightGradient;
+      layer.recompute = block.again[size_t(facts.recomputeOf(mode))];
+      layer.parameters = block.parameters;
+      layer.expertParameters = block.expertParameters;
+      layer.leavingBytes = block.leavingBytes;
+      layer.passes = facts.input.blocks.countOf(type) > 1 ? local.hostPasses : 0;
+      if (facts.isOnHost(mode))
+        cost::moveToHost(layer, block.heldBytes[size_t(facts.recomputeOf(mode))]);
+      layers.push_back(std::move(layer));
+    }
+  }
+  return layers;
+}
+
 void PlacementCache::price(const Parallelism &shape, plan::Plan plan, PlacedStep &placed, PricedStep &local) {
   const BlockPrices *&prices = placed.prices[local.sequence.ofAttention];
   if (!prices)
@@ -252,7 +274,7 @@ void PlacementCache::price(const Parallelism &shape, plan::Plan plan, PlacedStep
   double sequence = attentions > 0 ? local.sequence.seconds / attentions : 0;
   double experts = expertLayers > 0 ? (succeeded(ofExperts) ? *ofExperts : 0) / expertLayers : 0;
   // A host issues layers: of a transformer they are counted by their attentions, which may be a part of a block.
-  double passes = attentions > 0 && repeated > 0 ? std::min(1.0, attentions / repeated) : 1;
+  local.hostPasses = attentions > 0 && repeated > 0 ? std::min(1.0, attentions / repeated) : 1;
   local.step.device = facts.machine.device;
   local.step.fabric = facts.machine.fabric;
   local.step.software = facts.software;
@@ -265,23 +287,9 @@ void PlacementCache::price(const Parallelism &shape, plan::Plan plan, PlacedStep
     if (block.attentions + block.expertLayers > 0)
       block.again[size_t(plan::Recompute::Full)].exchangeSeconds += seconds / 2;
     local.once.push_back(kernels.seconds(block.once) + block.once.exchangeSeconds);
-    for (uint32_t mode = 0; mode < facts.modeCount(); ++mode) {
-      cost::Layer layer;
-      layer.forward = block.forward;
-      layer.inputGradient = block.inputGradient;
-      layer.weightGradient = block.weightGradient;
-      layer.recompute = block.again[size_t(facts.recomputeOf(mode))];
-      layer.parameters = block.parameters;
-      layer.expertParameters = block.expertParameters;
-      layer.leavingBytes = block.leavingBytes;
-      layer.passes = facts.input.blocks.countOf(type) > 1 ? passes : 0;
-      if (facts.isOnHost(mode))
-        cost::moveToHost(layer, block.heldBytes[size_t(facts.recomputeOf(mode))]);
-      local.layers.push_back(std::move(layer));
-    }
   }
   cost::StepProblem whole = local.step;
-  whole.layers = local.layers;
+  whole.layers = layersOf(local);
   whole.parallel = shape;
   for (int zero : {0, 3}) {
     whole.parallel.zero = zero;

@@ -50,9 +50,10 @@ struct PricedStep {
   std::vector<double> once;
   /// All but the layers and what a shape says.
   cost::StepProblem step;
-  /// One layer for each type of blocks and each mode that is allowed. Kernels and hosts are priced twice: with and
-  /// without the gathers of stage 3 beside them.
-  std::vector<cost::Layer> layers;
+  /// Passes of a repeated block that a host issues.
+  double hostPasses = 1;
+  /// The seconds of one layer for each type of blocks and each mode that is allowed (PlacementCache::layersOf), twice:
+  /// with and without the gathers of stage 3 beside kernels and hosts.
   std::vector<cost::PricedLayers> passes;
 };
 
@@ -72,6 +73,9 @@ public:
   std::optional<SequenceExchange> sameAs(const plan::Parallelism &shape) const;
   /// For the samples of a micro-batch of the shape.
   const PricedStep &pricedFor(const plan::Parallelism &shape);
+  /// One layer for each type of blocks and each mode that is allowed. They are made of the costs when they are asked
+  /// for: a search prices some ten thousand steps, and simulates some hundred.
+  std::vector<cost::Layer> layersOf(const PricedStep &local) const;
 
   /// Number of splits of the model that were placed, and of those whose placement is not proven best.
   struct Counts {

@@ -18,7 +18,7 @@ SolvedStep SolvedStep::of(const GraphFacts &facts, PlacementCache &placements, S
   const PricedStep &local = placements.pricedFor(shape);
   SolvedStep solved;
   solved.problem = problems.stepOf(shape, local);
-  solved.problem.layers = local.layers;
+  solved.problem.layers = placements.layersOf(local);
   size_t each = facts.modeCount(), count = solution.modes.size(), ranks = size_t(shape.pp);
   std::vector<size_t> firsts = problems.cutsOf(shape, solution);
   firsts.insert(firsts.begin(), 0);

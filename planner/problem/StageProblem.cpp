@@ -44,6 +44,25 @@ void StageProblem::addClasses(const StageProblem &others) {
   }
 }
 
+void StageProblem::takeLess(const StageProblem &other) {
+  for (size_t i = 0; i < types.size(); ++i) {
+    BlockType &mine = types[i];
+    const BlockType &its = other.types[i];
+    for (size_t each = 0; each < mine.modes.size(); ++each)
+      for (size_t mode = 0; mode < mine.modes[each].size(); ++mode)
+        mine.modes[each][mode].seconds = std::min(mine.modes[each][mode].seconds, its.modes[each][mode].seconds);
+    for (double BlockType::*least : {&BlockType::stateBytes, &BlockType::sendSeconds, &BlockType::tailSeconds})
+      mine.*least = std::min(mine.*least, its.*least);
+    // What fills the bubble is taken off.
+    mine.filledSeconds = std::max(mine.filledSeconds, its.filledSeconds);
+  }
+  for (size_t i = 0; i < classes.size(); ++i)
+    classes[i].memoryBytes = std::max(classes[i].memoryBytes, other.classes[i].memoryBytes);
+  // Fewer rounds are more of the ramp, which takes longer.
+  rounds = std::max(rounds, other.rounds);
+  ramp = std::min(ramp, other.ramp);
+}
+
 double StageProblem::filledSeconds() const {
   double sum = 0;
   for (uint32_t block : blocks)

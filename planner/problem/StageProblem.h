@@ -101,6 +101,10 @@ struct StageProblem {
   /// Adds the modes and limits of the same blocks on other device kinds. Bytes that blocks need once become those of
   /// the kind that needs most.
   void addClasses(const StageProblem &others);
+  /// Takes the lesser of each time and of the ramp, the lesser state and the larger memory of another problem of the
+  /// same blocks and classes. A time that changes in one direction with what the two differ in is no less between them,
+  /// so that no problem between them takes less than quickBound of this.
+  void takeLess(const StageProblem &other);
   /// Returns an error, or "": more stages than blocks, a class without devices, a negative
   /// number or NaN.
   std::string check() const;

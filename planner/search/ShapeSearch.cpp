@@ -36,24 +36,25 @@ static std::vector<int64_t> divisorsOf(int64_t number) {
   return divisors;
 }
 
+using AddShape = std::function<void(const Parallelism &)>;
+
 /// The schedules and virtual stages of a shape whose sizes are set.
-static void addSchedules(const ShapeSpace &space, Parallelism shape, std::vector<Parallelism> &shapes) {
-  if (shape.pp == 1) {
-    shapes.push_back(shape);
-    return;
-  }
+static void addSchedules(const ShapeSpace &space, Parallelism shape, const AddShape &addShape) {
+  if (shape.pp == 1)
+    return addShape(shape);
+
   for (PipelineKind schedule : space.schedules) {
     shape.schedule = schedule;
     shape.virtualStages = 1;
     if (!cost::has(schedule, cost::ScheduleRow::SeveralStages)) {
-      shapes.push_back(shape);
+      addShape(shape);
       continue;
     }
     if (shape.microbatches % shape.pp)
       continue;
     auto add = [&] {
       if (space.virtualStages.value_or(shape.virtualStages) == shape.virtualStages)
-        shapes.push_back(shape);
+        addShape(shape);
     };
     if (space.unevenStages) {
       for (shape.virtualStages = 2; shape.pp * shape.virtualStages <= space.layers; ++shape.virtualStages)
@@ -69,7 +70,7 @@ static void addSchedules(const ShapeSpace &space, Parallelism shape, std::vector
 }
 
 /// Adds the shapes that use all devices, whatever their kinds.
-static void addShapes(const ShapeSpace &space, std::vector<Parallelism> &shapes) {
+static void addShapes(const ShapeSpace &space, const AddShape &addShape) {
   Parallelism shape;
   shape.groups = space.groups;
   shape.gradients = space.gradients;
@@ -111,7 +112,7 @@ static void addShapes(const ShapeSpace &space, std::vector<Parallelism> &shapes)
                   for (SequenceExchange exchange : space.exchanges) {
                     shape.exchange = cp > 1 ? exchange : SequenceExchange::Cheaper;
                     if (cp > 1 || exchange == space.exchanges.front())
-                      addSchedules(space, shape, shapes);
+                      addSchedules(space, shape, addShape);
                   }
                 }
               }
@@ -129,8 +130,13 @@ std::vector<int64_t> stagesOfKinds(const std::vector<int64_t> &kinds, const Para
 }
 
 std::vector<Parallelism> enumerateShapes(const ShapeSpace &space) {
+  // There may be millions: they are counted before they are kept.
+  size_t count = 0;
+  addShapes(space, [&](const Parallelism &) { ++count; });
   std::vector<Parallelism> shapes;
-  addShapes(space, shapes);
+  shapes.reserve(count);
+  AddShape keep = [&](const Parallelism &shape) { shapes.push_back(shape); };
+  addShapes(space, keep);
   if (space.kinds.empty())
     return shapes;
   std::erase_if(shapes, [&](const Parallelism &shape) {
@@ -143,7 +149,7 @@ std::vector<Parallelism> enumerateShapes(const ShapeSpace &space) {
       counts.push_back(devices);
       ShapeSpace alone = space;
       alone.devices = devices;
-      addShapes(alone, shapes);
+      addShapes(alone, keep);
     }
   return shapes;
 }
@@ -167,7 +173,9 @@ private:
     double bound;
     size_t shape;
     /// Whether the bound is the closer one.
-    bool isClose;
+    bool isClose = false;
+    /// Shapes from this one on that the bound is of: they differ in their virtual stages alone.
+    size_t count = 1;
     /// Shapes with equal bounds stay in the order of the space.
     bool operator>(const Bounded &other) const { return std::tie(bound, shape) > std::tie(other.bound, other.shape); }
   };
@@ -177,9 +185,14 @@ private:
     std::vector<ShapePlan> others;
   };
   void forAll(size_t count, const std::function<void(size_t)> &each);
+  /// The shapes from `first` on that differ in their virtual stages alone.
+  size_t familyOf(size_t first) const;
   void boundAll();
+  /// Keeps what may fit, and counts what does not.
   void push(Bounded bounded);
   Bounded pop();
+  /// What is open with a closer bound: a shape, or the shapes of a family.
+  std::vector<Bounded> closerThan(const Bounded &coarse) const;
   /// Shapes that may still be wanted, at most `most` of them, in the order of their closer bounds.
   std::vector<Bounded> next(size_t most);
   Solved solve(size_t shape, double best);
@@ -209,18 +222,40 @@ void BestFirst::forAll(size_t count, const std::function<void(size_t)> &each) {
     each(i);
 }
 
+size_t BestFirst::familyOf(size_t first) const {
+  Parallelism other = shapes[first];
+  size_t last = first;
+  do {
+    if (++last == shapes.size())
+      break;
+    other.virtualStages = shapes[last].virtualStages;
+  } while (other == shapes[last] && other.virtualStages > shapes[last - 1].virtualStages);
+  return last - first;
+}
+
 void BestFirst::boundAll() {
-  std::vector<double> bounds(shapes.size());
-  forAll(shapes.size(), [&](size_t i) { bounds[i] = pricer.bound(shapes[i]); });
-  for (size_t i = 0; i < shapes.size(); ++i)
-    if (std::isfinite(bounds[i]))
-      open.push_back({bounds[i], i, false});
-    else
-      ++result.infeasible;
-  std::make_heap(open.begin(), open.end(), std::greater<>());
+  /// Fewer shapes are bounded one by one, which takes as long as to bound all of them together.
+  constexpr size_t kFamily = 3;
+  std::vector<Bounded> all;
+  for (size_t first = 0; first < shapes.size();) {
+    size_t count = familyOf(first);
+    for (size_t end = first + count; first < end; first += all.back().count)
+      all.push_back({0, first, false, count < kFamily ? 1 : count});
+  }
+  forAll(all.size(), [&](size_t i) {
+    Bounded &each = all[i];
+    each.bound = each.count == 1 ? pricer.bound(shapes[each.shape])
+                                 : pricer.boundBetween(shapes[each.shape], shapes[each.shape + each.count - 1]);
+  });
+  for (const Bounded &each : all)
+    push(each);
 }
 
 void BestFirst::push(Bounded bounded) {
+  if (!std::isfinite(bounded.bound)) {
+    result.infeasible += bounded.count;
+    return;
+  }
   open.push_back(bounded);
   std::push_heap(open.begin(), open.end(), std::greater<>());
 }
@@ -232,10 +267,21 @@ BestFirst::Bounded BestFirst::pop() {
   return least;
 }
 
+std::vector<BestFirst::Bounded> BestFirst::closerThan(const Bounded &coarse) const {
+  const Parallelism *first = &shapes[coarse.shape];
+  if (coarse.count == 1)
+    return {{std::max(coarse.bound, pricer.closerBound(*first)), coarse.shape, true}};
+  std::vector<Bounded> each;
+  for (size_t i = 0; i < coarse.count; ++i)
+    each.push_back({std::max(coarse.bound, pricer.bound(first[i])), coarse.shape + i});
+  return each;
+}
+
 std::vector<BestFirst::Bounded> BestFirst::next(size_t most) {
   /// Closer bounds that are computed at once.
   constexpr size_t kAtOnce = 64;
   std::vector<Bounded> found, coarse;
+  std::vector<std::vector<Bounded>> closer;
   while (found.size() < most && !open.empty() && !isEnough(open.front().bound)) {
     if (open.front().isClose) {
       found.push_back(pop());
@@ -244,15 +290,10 @@ std::vector<BestFirst::Bounded> BestFirst::next(size_t most) {
     coarse.clear();
     while (coarse.size() < (threaded ? kAtOnce : 1) && !open.empty() && !open.front().isClose)
       coarse.push_back(pop());
-    forAll(coarse.size(), [&](size_t i) {
-      coarse[i].bound = std::max(coarse[i].bound, pricer.closerBound(shapes[coarse[i].shape]));
-      coarse[i].isClose = true;
-    });
-    for (const Bounded &each : coarse)
-      if (std::isfinite(each.bound))
-        push(each);
-      else
-        ++result.infeasible;
+    closer.assign(coarse.size(), {});
+    forAll(coarse.size(), [&](size_t i) { closer[i] = closerThan(coarse[i]); });
+    for (const std::vector<Bounded> &some : closer)
+      std::for_each(some.begin(), some.end(), [&](const Bounded &each) { push(each); });
   }
   return found;
 }
@@ -355,8 +396,8 @@ ShapeResult BestFirst::run() {
   return std::move(result);
 }
 
-ShapeResult searchShapes(const std::vector<Parallelism> &shapes, ShapePricer &pricer, size_t keep) {
-  return BestFirst(shapes, pricer, keep).run();
+ShapeResult searchShapes(std::vector<Parallelism> shapes, ShapePricer &pricer, size_t keep) {
+  return BestFirst(std::move(shapes), pricer, keep).run();
 }
 
 } // namespace dtcc::plan

@@ -94,6 +94,9 @@ public:
   virtual bool prepare(std::vector<Parallelism> &shapes) { return false; }
   /// No plan of this shape takes less. Infinity: none fits.
   virtual double bound(const Parallelism &shape) = 0;
+  /// No plan takes less of a shape with as many virtual stages as `fewest`, as `most`, or any number between, which is
+  /// as these are otherwise. Infinity: none of them fits. Default: nothing is known, so that each is asked for its own.
+  virtual double boundBetween(const Parallelism &fewest, const Parallelism &most) { return 0; }
   /// A closer bound, for more work: it is asked for shapes whose bound leaves them open. Default: the bound.
   virtual double closerBound(const Parallelism &shape) { return bound(shape); }
   /// The blocks at the times and bytes that they have in this shape.
@@ -125,7 +128,7 @@ struct ShapeResult {
   std::vector<ShapePlan> plans;
   /// Lower bound on the estimate of all shapes and cuts, and the estimate of the best plan.
   double lowerBound = 0, modelled = 0;
-  /// Shapes in the space; those whose blocks were placed; those that cannot fit the memory.
+  /// Shapes in the space; those whose blocks were placed; those that were found not to fit the memory.
   size_t shapes = 0, solved = 0, infeasible = 0;
 };
 
@@ -133,7 +136,7 @@ struct ShapeResult {
 /// than twice as long as the best), and those that were priced on the way: at most `keep`, ranked by the finer
 /// model. The first is what solving and pricing every shape would give. The
 /// search runs on all cores where the pricer allows it, with the same result on one.
-ShapeResult searchShapes(const std::vector<Parallelism> &shapes, ShapePricer &pricer, size_t keep = 100);
+ShapeResult searchShapes(std::vector<Parallelism> shapes, ShapePricer &pricer, size_t keep = 100);
 
 } // namespace dtcc::plan
 

@@ -328,6 +328,9 @@ MUTATIONS = [
              "{15e3}", PRICES),
     Mutation("pipelines: reductions keep other stages waiting", "passes/spmd/program/PlaceUnits.cpp",
              "if (ready + 1 < end)", "if (false)", PRICES),
+    Mutation("search: shapes between have the longest ramp", "planner/problem/StageProblem.cpp",
+             "ramp = std::min(ramp, other.ramp);", "ramp = std::max(ramp, other.ramp);",
+             unit("spmd-held-search", "*Family*")),
     Mutation("search: experts' gradients are reduced once", "planner/model/PlacementCache.cpp",
              "layer.expertParameters = block.expertParameters;", "", FORECASTS),
 ]

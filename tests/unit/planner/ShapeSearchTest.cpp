@@ -48,6 +48,11 @@ public:
       sum += std::min(each.types[type].modes[0][0].seconds, each.types[type].modes[0][1].seconds);
     return each.rounds * sum / double(each.stages()) + each.ramp * sum;
   }
+  /// More virtual stages have less of a ramp. Half of the pricers know nothing.
+  double boundBetween(const Parallelism &fewest, const Parallelism &most) override {
+    EXPECT_LT(fewest.virtualStages, most.virtualStages);
+    return seed % 2 ? bound(most) : ShapePricer::boundBetween(fewest, most);
+  }
 
 private:
   unsigned seed;
@@ -60,6 +65,10 @@ ShapeSpace smallSpace(unsigned seed) {
   space.tp = {1, 2};
   space.pp = {1, 2, 4};
   space.layers = 4;
+  // Some have families of shapes that differ in their virtual stages.
+  space.unevenStages = seed % 3 == 0;
+  if (space.unevenStages)
+    space.layers = 12;
   return space;
 }
 

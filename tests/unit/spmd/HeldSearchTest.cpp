@@ -126,6 +126,37 @@ struct HeldSearchTest : RandomGraphs {
   }
 };
 
+/// What a search leaves out at once, because no number of virtual stages can be the best, it may leave out.
+TEST_F(HeldSearchTest, NoShapeIsBelowTheBoundOfItsFamily) {
+  size_t families = 0, finite = 0;
+  forSeeds(24, [&](uint64_t) {
+    makeLargeModel();
+    GraphRequest request;
+    GraphPricer pricer(step, makeCluster(), request);
+    ShapeSpace space = pricer.space();
+    space.schedules = {plan::PipelineKind::Interleaved};
+    std::vector<Parallelism> shapes = plan::enumerateShapes(space);
+    pricer.prepare(shapes);
+    for (size_t first = 0, end; first < shapes.size(); first = end) {
+      auto isAlike = [&](Parallelism other) {
+        other.virtualStages = shapes[first].virtualStages;
+        return other == shapes[first];
+      };
+      for (end = first + 1; end < shapes.size() && isAlike(shapes[end]);)
+        ++end;
+      if (end == first + 1)
+        continue;
+      ++families;
+      double bound = pricer.boundBetween(shapes[first], shapes[end - 1]);
+      finite += std::isfinite(bound);
+      for (size_t i = first; i < end; ++i)
+        EXPECT_GE(pricer.bound(shapes[i]) * (1 + 1e-12), bound) << shapes[i].str();
+    }
+  });
+  EXPECT_GT(families, 50u);
+  EXPECT_GT(finite, 20u);
+}
+
 TEST_F(HeldSearchTest, NoHeldPartBeatsTheFreeSearch) {
   size_t searches = 0, held = 0, slower = 0, rings = 0, mixtures = 0;
   double gaps = 0;
