@@ -48,10 +48,14 @@ public:
       sum += std::min(each.types[type].modes[0][0].seconds, each.types[type].modes[0][1].seconds);
     return each.rounds * sum / double(each.stages()) + each.ramp * sum;
   }
-  /// More virtual stages have less of a ramp. Half of the pricers know nothing.
+  /// Half of the pricers know nothing.
   double boundBetween(const Parallelism &fewest, const Parallelism &most) override {
-    EXPECT_LT(fewest.virtualStages, most.virtualStages);
-    return seed % 2 ? bound(most) : ShapePricer::boundBetween(fewest, most);
+    if (seed % 2)
+      return ShapePricer::boundBetween(fewest, most);
+    double least = bound(most);
+    for (Parallelism shape = fewest; shape.virtualStages < most.virtualStages; ++shape.virtualStages)
+      least = std::min(least, bound(shape));
+    return least;
   }
 
 private:
