@@ -18,8 +18,9 @@
 
 namespace dtcc::gpu_memory {
 
-/// A context of the driver with the code that is loaded, and small tables of operations. Two programs of dtcc on an H100
-/// (driver 580), of 10,857 and 9,593 commands a step, had 597 and 587 MiB besides their arenas (docs/measurements.md).
+/// A context of the driver with the code that is loaded, and small tables of operations. Two programs of dtcc on an
+/// H100 (driver 580), of 10,857 and 9,593 commands a step, had 597 and 587 MiB besides their arenas
+/// (docs/measurements.md).
 inline constexpr int64_t contextBytes = int64_t{512} << 20;
 
 /// A launch that a CUDA graph keeps, by the same two. Older drivers took more: 63 MB for 1,000 kernels (CUDA 11.2,
