@@ -9,6 +9,7 @@
 #include "passes/exec/Passes.h"
 #include "passes/exec/commands/Liveness.h"
 #include "passes/exec/commands/PlacedBuffers.h"
+#include <map>
 
 namespace dtcc::exec {
 #define GEN_PASS_DEF_PLANARENA
@@ -41,6 +42,20 @@ int64_t plan(SmallVector<Planned> &items) {
   return top;
 }
 
+/// The most bytes that live at a time: no plan has a smaller arena.
+int64_t mostLive(ArrayRef<Planned> items) {
+  std::map<int64_t, int64_t> changes;
+  for (const Planned &item : items)
+    for (const Interval &interval : item.lifetime->intervals) {
+      changes[interval.begin] += item.bytes;
+      changes[interval.end + 1] -= item.bytes;
+    }
+  int64_t live = 0, most = 0;
+  for (auto [command, bytes] : changes)
+    most = std::max(most, live += bytes);
+  return most;
+}
+
 struct PlanArena : dtcc::exec::impl::PlanArenaBase<PlanArena> {
   using PlanArenaBase::PlanArenaBase;
   void runOnOperation() override {
@@ -61,7 +76,8 @@ struct PlanArena : dtcc::exec::impl::PlanArenaBase<PlanArena> {
         apart += item.bytes;
       remark::passed(program.getLoc(), remark::RemarkOpts::name("planned").category(getArgument()))
           << remark::metric("Arena", arena.getSymName().str()) << remark::metric("Bytes", arena.getBytes())
-          << remark::metric("BytesWithoutReuse", apart) << remark::metric("Buffers", items.size());
+          << remark::metric("BytesAlive", mostLive(items)) << remark::metric("BytesWithoutReuse", apart)
+          << remark::metric("Buffers", items.size());
       for (Planned &item : items)
         item.buffer.setOffsetAttr(builder.getI64IntegerAttr(item.offset));
     }
