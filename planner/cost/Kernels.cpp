@@ -33,7 +33,7 @@ constexpr Reach kReach[] = {
 const Reach &reachOf(const Device &device) { return kReach[static_cast<int>(device.architecture)]; }
 
 constexpr double kTileRows = 128, kTileColumns = 256, kMultiple = 64;
-/// Into how many parts a product's sums are split, and how long a part is at least.
+/// The sums of a product are split into at most so many parts, each of at least so many terms.
 constexpr int kMostSumParts = 8;
 constexpr double kLeastSum = 1024;
 double padded(double size) { return std::ceil(size / kMultiple) * kMultiple; }

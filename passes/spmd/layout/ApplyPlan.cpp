@@ -239,6 +239,8 @@ bool PlanApplier::isSplitByAll(BlockArgument argument, int64_t dim) {
 }
 
 void PlanApplier::padProducts() {
+  if (padding.multiple == 1)
+    return;
   PaddableClasses paddable(step, classes);
   llvm::DenseSet<unsigned> seen(inputs.batch);
   seen.insert(inputs.others.begin(), inputs.others.end());
