@@ -55,7 +55,7 @@ public:
     makeProblem(shape, only, problem);
     return problem;
   }
-  /// The same in a problem of another shape, whose memory is used again.
+  /// Makes the same out of a problem of another shape, whose memory is used again.
   void makeProblem(const plan::Parallelism &shape, std::optional<uint32_t> only, plan::StageProblem &problem) const;
   /// The simulation's input for a solved shape, each stage with the times of its kind.
   plan::SimulatedStep simulated(const plan::Parallelism &shape, const plan::StageSolution &solution) const;

@@ -8,7 +8,6 @@
 #include "planner/model/GraphPricer.h"
 #include "planner/problem/StageBound.h"
 #include "planner/transformer/Memory.h"
-#include <limits>
 #include <set>
 
 using namespace mlir;
@@ -29,34 +28,34 @@ bool GraphPricer::prepare(std::vector<Parallelism> &shapes) {
   return true;
 }
 
+/// Infinity where the devices of all kinds together have too few stages.
+static double boundOf(const plan::StageProblem &problem, int64_t pp) {
+  int64_t stages = 0;
+  for (const plan::DeviceClass &kind : problem.classes)
+    stages += kind.stages;
+  return stages < pp ? plan::kNever : plan::quickBound(problem);
+}
+
 double GraphPricer::bound(const Parallelism &shape) {
-  constexpr double never = std::numeric_limits<double>::infinity();
   if (!kinds.first().problems.canBeCut(shape) || !placements().isPossible(shape))
-    return never;
+    return plan::kNever;
   // Millions of shapes are bounded, and each needs a dozen small arrays.
   static thread_local plan::StageProblem each;
   kinds.makeProblem(shape, std::nullopt, each);
-  int64_t stages = 0;
-  for (const plan::DeviceClass &kind : each.classes)
-    stages += kind.stages;
-  return stages < shape.pp ? never : plan::quickBound(each);
+  return boundOf(each, shape.pp);
 }
 
 double GraphPricer::boundBetween(const Parallelism &fewest, const Parallelism &most) {
-  constexpr double never = std::numeric_limits<double>::infinity();
   if (!placements().isPossible(fewest))
-    return never;
-  // Those between may be allowed.
+    return plan::kNever;
+  // If an end of the family is no candidate, nothing is known of the shapes between.
   if (!kinds.first().problems.canBeCut(fewest) || !kinds.first().problems.canBeCut(most))
     return 0;
   static thread_local plan::StageProblem low, high;
   kinds.makeProblem(fewest, std::nullopt, low);
   kinds.makeProblem(most, std::nullopt, high);
   low.takeLess(high);
-  int64_t stages = 0;
-  for (const plan::DeviceClass &kind : low.classes)
-    stages += kind.stages;
-  return stages < fewest.pp ? never : plan::quickBound(low);
+  return boundOf(low, fewest.pp);
 }
 
 double GraphPricer::closerBound(const Parallelism &shape) {

@@ -29,7 +29,7 @@ public:
     make(shape, only, problem);
     return problem;
   }
-  /// The same in a problem of another shape, whose memory is used again: a search bounds millions of shapes.
+  /// Makes the same out of a problem of another shape, whose memory is used again: a search bounds millions of shapes.
   void make(const plan::Parallelism &shape, std::optional<uint32_t> only, plan::StageProblem &problem);
   /// Has the graph as many blocks as the shape has stages, and can plans be of its kind?
   bool canBeCut(const plan::Parallelism &shape) {

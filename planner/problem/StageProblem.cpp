@@ -53,7 +53,7 @@ void StageProblem::takeLess(const StageProblem &other) {
         mine.modes[each][mode].seconds = std::min(mine.modes[each][mode].seconds, its.modes[each][mode].seconds);
     for (double BlockType::*least : {&BlockType::stateBytes, &BlockType::sendSeconds, &BlockType::tailSeconds})
       mine.*least = std::min(mine.*least, its.*least);
-    // What fills the bubble is taken off.
+    // The bound subtracts these seconds, so that more of them lower it.
     mine.filledSeconds = std::max(mine.filledSeconds, its.filledSeconds);
   }
   for (size_t i = 0; i < classes.size(); ++i)

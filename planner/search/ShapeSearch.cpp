@@ -191,7 +191,7 @@ private:
   /// Keeps what may fit, and counts what does not.
   void push(Bounded bounded);
   Bounded pop();
-  /// What is open with a closer bound: a shape, or the shapes of a family.
+  /// Returns a shape with its closer bound, or the shapes of a family, each with its own.
   std::vector<Bounded> closerThan(const Bounded &coarse) const;
   /// Shapes that may still be wanted, at most `most` of them, in the order of their closer bounds.
   std::vector<Bounded> next(size_t most);

@@ -126,7 +126,7 @@ struct HeldSearchTest : RandomGraphs {
   }
 };
 
-/// What a search leaves out at once, because no number of virtual stages can be the best, it may leave out.
+/// A search leaves a family out by one bound, so that none of its shapes may lie below it.
 TEST_F(HeldSearchTest, NoShapeIsBelowTheBoundOfItsFamily) {
   size_t families = 0, finite = 0;
   forSeeds(24, [&](uint64_t) {
