@@ -27,6 +27,50 @@ template <typename T> void setRun(std::byte *to, int64_t count, int64_t stride, 
     *reinterpret_cast<T *>(to + i * stride) = value;
 }
 
+/// Cells along either side of a tile of a transposition: its rows lie in the first cache until they are done.
+constexpr int64_t tileCells = 64;
+
+template <typename T> void copyCell(std::byte *to, const std::byte *from) { std::memcpy(to, from, sizeof(T)); }
+
+/// Transposes as many squares as fit; returns the first row and column that are left.
+template <typename T>
+std::pair<int64_t, int64_t> transposeSquares(const std::byte *from, int64_t fromStep, std::byte *to, int64_t toStep,
+                                             int64_t rows, int64_t columns) {
+  if constexpr (sizeof(T) == 4) {
+    constexpr int64_t side = 4;
+    typedef uint32_t Row __attribute__((ext_vector_type(side)));
+    int64_t r = 0, c = 0;
+    for (r = 0; r + side <= rows; r += side)
+      for (c = 0; c + side <= columns; c += side) {
+        Row in[side];
+        for (int64_t i = 0; i < side; ++i)
+          std::memcpy(&in[i], from + (c + i) * fromStep + r * 4, sizeof(Row));
+        const Row low = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5), // two by two, then four by four
+            low2 = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5),
+                  high = __builtin_shufflevector(in[0], in[1], 2, 6, 3, 7),
+                  high2 = __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7);
+        const Row out[side] = {
+            __builtin_shufflevector(low, low2, 0, 1, 4, 5), __builtin_shufflevector(low, low2, 2, 3, 6, 7),
+            __builtin_shufflevector(high, high2, 0, 1, 4, 5), __builtin_shufflevector(high, high2, 2, 3, 6, 7)};
+        for (int64_t i = 0; i < side; ++i)
+          std::memcpy(to + (r + i) * toStep + c * 4, &out[i], sizeof(Row));
+      }
+    return {r, columns / side * side};
+  }
+  return {0, 0};
+}
+
+/// to[row][column] = from[column][row]: rows of the target and columns of the source are dense.
+template <typename T>
+void transposeTile(const std::byte *from, int64_t fromStep, std::byte *to, int64_t toStep, int64_t rows,
+                   int64_t columns) {
+  constexpr auto width = static_cast<int64_t>(sizeof(T));
+  const auto [row, column] = transposeSquares<T>(from, fromStep, to, toStep, rows, columns);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = r < row ? column : 0; c < columns; ++c)
+      copyCell<T>(to + r * toStep + c * width, from + c * fromStep + r * width);
+}
+
 } // namespace
 
 StridedCopy::StridedCopy(const dtcc_view &from, const dtcc_view &to) {
@@ -42,12 +86,53 @@ StridedCopy::StridedCopy(const dtcc_view &from, const dtcc_view &to) {
     else
       dims.push_back(dim);
   }
-  if (!dims.empty() && dims.back().from == width && dims.back().to == width) {
+  const auto moveLast = [&](auto holds) {
+    const auto dim = std::find_if(dims.begin(), dims.end(), holds);
+    if (dim == dims.end())
+      return false;
+    std::rotate(dim, dim + 1, dims.end());
+    return true;
+  };
+  if (moveLast([&](const Dim &dim) { return dim.from == width && dim.to == width; })) {
     runBytes *= dims.back().size;
     dims.pop_back();
+  } else {
+    transposes = moveLast([&](const Dim &dim) { return dim.from == width; }) &&
+                 moveLast([&](const Dim &dim) { return dim.to == width; });
   }
   for (const Dim &dim : dims)
     runs *= dim.size;
+}
+
+void StridedCopy::seek(int64_t row, size_t inner, const std::byte *&from, std::byte *&to) const {
+  for (size_t d = dims.size() - inner; d-- > 0; row /= dims[d].size) {
+    from += row % dims[d].size * dims[d].from;
+    to += row % dims[d].size * dims[d].to;
+  }
+}
+
+void StridedCopy::runTiles(const std::byte *from, std::byte *to, ThreadTeam &team) const {
+  const Dim &high = dims[dims.size() - 2], &wide = dims.back();
+  const int64_t down = (high.size + tileCells - 1) / tileCells, across = (wide.size + tileCells - 1) / tileCells;
+  const int64_t tiles = runs / (high.size * wide.size) * down * across;
+  const int64_t grain = std::max<int64_t>(1, grainBytes / (tileCells * tileCells * runBytes));
+  team.parallelFor(tiles, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t tile = begin; tile < end; ++tile) {
+      const int64_t row = tile / across % down * tileCells, column = tile % across * tileCells;
+      const std::byte *s = from + row * high.from + column * wide.from;
+      std::byte *t = to + row * high.to + column * wide.to;
+      seek(tile / across / down, 2, s, t);
+      const int64_t rows = std::min(tileCells, high.size - row), columns = std::min(tileCells, wide.size - column);
+      if (runBytes == 4)
+        transposeTile<uint32_t>(s, wide.from, t, high.to, rows, columns);
+      else if (runBytes == 2)
+        transposeTile<uint16_t>(s, wide.from, t, high.to, rows, columns);
+      else if (runBytes == 8)
+        transposeTile<uint64_t>(s, wide.from, t, high.to, rows, columns);
+      else
+        transposeTile<uint8_t>(s, wide.from, t, high.to, rows, columns);
+    }
+  });
 }
 
 void StridedCopy::run(const void *from, void *to, ThreadTeam &team) const {
@@ -61,16 +146,14 @@ void StridedCopy::run(const void *from, void *to, ThreadTeam &team) const {
     });
     return;
   }
+  if (transposes)
+    return runTiles(source, target, team);
   const Dim inner = dims.back();
   int64_t rows = runs / inner.size;
   auto copyRow = [&](int64_t row, int64_t begin, int64_t end) {
     const std::byte *s = source;
     std::byte *t = target;
-    for (size_t d = dims.size() - 1; d-- > 0;) {
-      s += row % dims[d].size * dims[d].from;
-      t += row % dims[d].size * dims[d].to;
-      row /= dims[d].size;
-    }
+    seek(row, 1, s, t);
     // Constant sizes let the compiler use plain moves.
     switch (runBytes) {
     case 4:

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A copy is planned once in the bind phase: neighbouring dimensions are joined, the
-// innermost dense run becomes a memcpy, the rest a loop that the team shares out.
+// innermost dense run becomes a memcpy, the rest a loop that the team shares out. Where one
+// dimension is dense in the source and another in the target, their cells are transposed in tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +30,13 @@ private:
   struct Dim {
     int64_t size, from, to; /* strides in bytes */
   };
-  std::vector<Dim> dims; /* outermost first, without the run */
+  /// Moves by the places of the dimensions before the last `inner` ones to where row number `row` of them begins.
+  void seek(int64_t row, size_t inner, const std::byte *&from, std::byte *&to) const;
+  void runTiles(const std::byte *from, std::byte *to, ThreadTeam &team) const;
+
+  std::vector<Dim> dims; /* outermost first, without the run; of a transposition last the dimension that is dense in the
+                            source and the one that is dense in the target */
+  bool transposes = false;
   int64_t runs = 1;
   int64_t runBytes;
 };

@@ -8,7 +8,6 @@
 #include "runtime/kernels/Pooling.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace dtcc::rt {
@@ -32,42 +31,75 @@ struct Span {
   }
 };
 
-/// Calls body(result cell, its largest image cell) for all windows of a plane; -1 where a window sees no cell.
-template <typename Fn> void forEachLargest(const Window &w, const float *plane, const Fn &body) {
-  // Windows of [innerBegin, innerEnd) lie on the image as a whole.
-  const int64_t reach = w.image[2] + w.low[2] - (w.window[2] - 1) * w.dilations[2];
-  const int64_t innerBegin = (std::max<int64_t>(w.low[2], 0) + w.strides[2] - 1) / w.strides[2];
-  const int64_t innerEnd = reach > 0 ? (reach - 1) / w.strides[2] + 1 : 0;
-  int64_t position = 0;
-  for (int64_t d = 0; d < w.result[0]; ++d)
-    for (int64_t h = 0; h < w.result[1]; ++h) {
-      const Span deep(w, 0, d), down(w, 1, h);
-      for (int64_t v = 0; v < w.result[2]; ++v, ++position) {
-        const Span span = v >= innerBegin && v < innerEnd ? Span{0, w.window[2]} : Span(w, 2, v);
-        int64_t best = -1;
-        float largest = -std::numeric_limits<float>::infinity();
+/// The largest cells of the windows of a row of results, and their numbers in the plane.
+class RowMaxima {
+public:
+  /// `room`: rowFloats() floats. Without `cells` the numbers are left out.
+  RowMaxima(const VectorKernels &kernels, const Window &w, float *room, bool cells)
+      : kernels(kernels), w(w), columns(w.result[2]), found(room), cells(cells ? cellsAt(room, 1) : nullptr),
+        foundCells(cells ? cellsAt(room, 2) : nullptr) {
+    // Windows of [innerBegin, innerEnd) lie on the image as a whole.
+    const int64_t reach = w.image[2] + w.low[2] - (w.window[2] - 1) * w.dilations[2];
+    innerBegin = std::clamp<int64_t>((w.low[2] + w.strides[2] - 1) / w.strides[2], 0, columns);
+    innerEnd = std::clamp<int64_t>(reach > 0 ? (reach - 1) / w.strides[2] + 1 : 0, innerBegin, columns);
+  }
+
+  /// Floats of scratch memory: values of one image row, and two rows of numbers.
+  static int64_t rowFloats(const Window &w) { return 3 * w.result[2]; }
+
+  /// Writes rows of results to `largest`, and calls body(first result cell, cells) behind each. The rows of `largest`
+  /// are `step` floats apart; 0: it is one row.
+  template <typename Fn> void forEachRow(const float *plane, float *largest, int64_t step, const Fn &body) {
+    int64_t position = 0;
+    for (int64_t d = 0; d < w.result[0]; ++d)
+      for (int64_t h = 0; h < w.result[1]; ++h, position += columns, largest += step) {
+        const Span deep(w, 0, d), down(w, 1, h);
+        bool first = true;
         for (int64_t i = deep.begin; i < deep.end; ++i)
-          for (int64_t j = down.begin; j < down.end; ++j) {
+          for (int64_t j = down.begin; j < down.end; ++j, first = false) {
             const int64_t row = (w.at(0, d, i) * w.image[1] + w.at(1, h, j)) * w.image[2];
-            for (int64_t k = span.begin; k < span.end; ++k) {
-              const int64_t cell = row + w.at(2, v, k);
-              const float value = plane[cell];
-              // The first cell; a larger one; or the first NaN, which nothing replaces.
-              const bool takes = (best < 0) | (!(value <= largest) & (largest == largest));
-              best = takes ? cell : best;
-              largest = takes ? value : largest;
-            }
+            find(plane + row, row, first ? largest : found, first ? cells : foundCells);
+            if (!first)
+              kernels.takeLarger(found, foundCells, columns, largest, cells);
           }
-        body(position, best);
+        body(position, cells);
       }
-    }
-}
+  }
+
+private:
+  int32_t *cellsAt(float *room, int64_t part) const {
+    static_assert(sizeof(int32_t) == sizeof(float));
+    return reinterpret_cast<int32_t *>(room + part * columns);
+  }
+  /// The maxima of one image row; the first cell of `row` is cell `first` of the plane.
+  void find(const float *row, int64_t first, float *values, int32_t *numbers) const {
+    auto windows = [&](int64_t begin, int64_t count, Span span) {
+      const int64_t start = w.at(2, begin, span.begin);
+      kernels.largestOfWindows(row + start, count, {w.strides[2], w.dilations[2], span.end - span.begin},
+                               static_cast<int32_t>(first + start), values + begin,
+                               numbers ? numbers + begin : nullptr);
+    };
+    for (int64_t v = 0; v < innerBegin; ++v)
+      windows(v, 1, Span(w, 2, v));
+    if (innerBegin < innerEnd)
+      windows(innerBegin, innerEnd - innerBegin, {0, w.window[2]});
+    for (int64_t v = innerEnd; v < columns; ++v)
+      windows(v, 1, Span(w, 2, v));
+  }
+
+  const VectorKernels &kernels;
+  const Window &w;
+  int64_t columns, innerBegin = 0, innerEnd = 0;
+  float *found;
+  int32_t *cells, *foundCells;
+};
 
 /// Planes as floats: where they lie, or in a thread's scratch memory if they are halves.
 class Planes {
 public:
-  Planes(const VectorKernels &kernels, dtcc_dtype type, const TeamScratch &scratch, int part)
-      : kernels(kernels), type(type), room(type == DTCC_F32 ? nullptr : scratch.at<float>(part)), next(room) {}
+  /// The first `rowFloats` floats of the scratch memory are another's.
+  Planes(const VectorKernels &kernels, dtcc_dtype type, const TeamScratch &scratch, int part, int64_t rowFloats)
+      : kernels(kernels), type(type), room(scratch.at<float>(part) + rowFloats), next(room) {}
 
   /// For the next plane.
   void restart() { next = room; }
@@ -97,7 +129,8 @@ private:
 } // namespace
 
 int64_t poolScratch(const PoolProblem &p) {
-  return p.type == DTCC_F32 ? 0 : 2 * p.window.imageCells() + p.window.resultCells();
+  const Window &w = p.window;
+  return RowMaxima::rowFloats(w) + w.result[2] + (p.type == DTCC_F32 ? 0 : 2 * w.imageCells() + w.resultCells());
 }
 
 void maxPool(ThreadTeam &team, const VectorKernels &kernels, const PoolProblem &p, const void *x, void *y,
@@ -105,11 +138,12 @@ void maxPool(ThreadTeam &team, const VectorKernels &kernels, const PoolProblem &
   const Window &w = p.window;
   const int64_t imageCells = w.imageCells(), resultCells = w.resultCells();
   team.parallelParts(p.planes, grainOf(w), [&](int64_t begin, int64_t end, int part) {
-    Planes planes(kernels, p.type, scratch, part);
+    RowMaxima maxima(kernels, w, scratch.at<float>(part), /*cells=*/false);
+    Planes planes(kernels, p.type, scratch, part, RowMaxima::rowFloats(w));
     for (int64_t plane = begin; plane < end; ++plane, planes.restart()) {
       const float *image = planes.read(x, plane, imageCells);
       float *result = planes.write(y, plane, resultCells);
-      forEachLargest(w, image, [&](int64_t cell, int64_t best) { result[cell] = image[best]; });
+      maxima.forEachRow(image, result, w.result[2], [](int64_t, const int32_t *) {});
       planes.finish(result, y, plane, resultCells);
     }
   });
@@ -118,14 +152,19 @@ void maxPool(ThreadTeam &team, const VectorKernels &kernels, const PoolProblem &
 void maxPoolGrad(ThreadTeam &team, const VectorKernels &kernels, const PoolProblem &p, const void *dy, const void *x,
                  void *dx, const TeamScratch &scratch) {
   const Window &w = p.window;
-  const int64_t imageCells = w.imageCells(), resultCells = w.resultCells();
+  const int64_t imageCells = w.imageCells(), resultCells = w.resultCells(), columns = w.result[2];
   team.parallelParts(p.planes, grainOf(w), [&](int64_t begin, int64_t end, int part) {
-    Planes planes(kernels, p.type, scratch, part);
+    RowMaxima maxima(kernels, w, scratch.at<float>(part), /*cells=*/true);
+    float *row = scratch.at<float>(part) + RowMaxima::rowFloats(w);
+    Planes planes(kernels, p.type, scratch, part, RowMaxima::rowFloats(w) + columns);
     for (int64_t plane = begin; plane < end; ++plane, planes.restart()) {
       const float *result = planes.read(dy, plane, resultCells), *image = planes.read(x, plane, imageCells);
       float *gradient = planes.write(dx, plane, imageCells);
       std::fill_n(gradient, imageCells, 0.0f);
-      forEachLargest(w, image, [&](int64_t cell, int64_t best) { gradient[best] += result[cell]; });
+      maxima.forEachRow(image, row, 0, [&](int64_t first, const int32_t *cells) {
+        for (int64_t v = 0; v < columns; ++v)
+          gradient[cells[v]] += result[first + v];
+      });
       planes.finish(gradient, dx, plane, imageCells);
     }
   });

@@ -21,6 +21,7 @@
 
 namespace dtcc::rt {
 
+/// Every window holds a cell of the image, which has less than 2^31 cells.
 struct PoolProblem {
   int64_t planes = 0;
   Window window;

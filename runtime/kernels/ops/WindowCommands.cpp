@@ -7,6 +7,8 @@
 
 #include "runtime/kernels/ops/WindowCommands.h"
 
+#include <limits>
+
 namespace dtcc::rt {
 namespace {
 
@@ -79,6 +81,8 @@ PoolCommand::PoolCommand(const CheckedOperands &operands, bool gradient) {
   for (size_t d = 0; d < 3; ++d)
     window.image[d] = x.sizes[1 + d], window.result[d] = y.sizes[1 + d], window.window[d] = operands.integer(d);
   readSteps(operands, 3, window);
+  if (window.imageCells() > std::numeric_limits<int32_t>::max())
+    operands.reject("an image must have less than 2^31 cells, got: ", window.imageCells());
   for (int d = 0; d < 3; ++d)
     for (int64_t i = 0; i < window.result[d]; ++i) {
       bool any = false;

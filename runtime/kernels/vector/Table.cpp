@@ -30,6 +30,8 @@ const VectorKernels table = {
     widen,
     narrow,
     productBlock,
+    largestOfWindows,
+    takeLarger,
     recurrentStep,
     recurrentReset,
     recurrentStepGrad,

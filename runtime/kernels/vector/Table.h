@@ -30,6 +30,9 @@ void lion(const LionStep &step, int64_t n, const float *grad, float *p, float *m
 void widen(dtcc_dtype half, const void *from, int64_t n, float *to);
 void narrow(dtcc_dtype half, const float *from, int64_t n, void *to);
 void productBlock(const ProductProblem &problem, int64_t g, int64_t row, int64_t rows, int64_t column, float *scratch);
+void largestOfWindows(const float *row, int64_t count, const RowWindows &windows, int32_t first, float *largest,
+                      int32_t *cells);
+void takeLarger(const float *values, const int32_t *cells, int64_t n, float *largest, int32_t *largestCells);
 
 void recurrentStep(RecurrentCell cell, const RecurrentRow &row);
 void recurrentReset(const RecurrentRow &row);

@@ -50,6 +50,11 @@ struct LionStep {
   float beta1, beta2, oneMinusBeta1, oneMinusBeta2;
 };
 
+/// Windows along a row: window v has the cells v * stride + k * dilation for k < window, all of them in the row.
+struct RowWindows {
+  int64_t stride, dilation, window;
+};
+
 struct VectorKernels {
   const char *name;
   int lanes;
@@ -83,6 +88,14 @@ struct VectorKernels {
   /// Rows [row, row + rows) of columns [column, column + productColumns) of matrix
   /// `g` of a product; rows <= productRows. `scratch`: productScratch floats, and halfProductScratch more for halves.
   void (*product)(const ProductProblem &problem, int64_t g, int64_t row, int64_t rows, int64_t column, float *scratch);
+
+  /// The largest cell of each of `count` windows along a row, the first of equal ones, NaN if one is; in `cells`, unless
+  /// it is null, its number in an image whose cell `first` the row begins with.
+  void (*largestOfWindows)(const float *row, int64_t count, const RowWindows &windows, int32_t first, float *largest,
+                           int32_t *cells);
+  /// Puts values and their cells (null: none) in place of those that they replace: of smaller ones, or of any by the
+  /// first NaN.
+  void (*takeLarger)(const float *values, const int32_t *cells, int64_t n, float *largest, int32_t *largestCells);
 
   /// The functions of a recurrent cell behind its products, and the slopes before them. A gru has a product between its
   /// reset gate and its step, and in the backward pass between the step's slopes and the reset gate's.

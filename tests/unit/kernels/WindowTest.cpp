@@ -278,11 +278,15 @@ TEST(MaxPool, TakesTheFirstOfEqualCells) {
         dx[from] += dy[static_cast<size_t>(plane * w.resultCells() + to)];
       }
     }
-    const VectorKernels &kernels = vectorKernels();
-    for (int threads : {1, 3}) {
+    size_t tables = 0;
+    const VectorKernels *const *table = supportedVectorKernels(tables);
+    for (size_t i = 0; i < 2 * tables; ++i) {
+      const VectorKernels &kernels = *table[i / 2];
+      const int threads = i % 2 ? 3 : 1;
       ThreadTeam team(threads);
       TeamScratch scratch(threads);
       const PoolProblem problem = {planes, w, DTCC_F32};
+      scratch.reserve(static_cast<size_t>(poolScratch(problem)) * sizeof(float));
       std::vector<float> gotY(y.size()), gotDx(dx.size(), NAN);
       maxPool(team, kernels, problem, x.data(), gotY.data(), scratch);
       maxPoolGrad(team, kernels, problem, dy.data(), x.data(), gotDx.data(), scratch);
