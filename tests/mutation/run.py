@@ -71,6 +71,8 @@ PLACES = Test(("dtcc-opt",), "lit-22 -q tests/passes --filter '(spmd/stages|assi
 CHUNKS = Test(("dtcc", "dtcc-opt", "dtcc_rt"), "lit-22 -q tests/passes tests/e2e --filter '(chunk-exchanges|chunked-exchanges)'")
 FILL = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(fill-exchanges|assign-streams|verify-errors)'")
 ADVANCE = Test(("dtcc-opt",), "lit-22 -q tests/passes --filter '(advance-updates|early-updates)'")
+WINDOWS = unit("runtime-kernels", "Winograd.*:MaxPool.*")
+COPIES = unit("runtime-files", "StridedCopy.*")
 WORKSPACE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter reserve-workspace")
 
 
@@ -84,6 +86,14 @@ class Mutation:
 
 
 MUTATIONS = [
+    Mutation("winograd: kernels of the gradient are not turned", "runtime/kernels/vector/Winograd.cpp",
+             "at == 0 ? 3 : at == 3 ? 0 : at", "at", WINDOWS),
+    Mutation("winograd: the last row of an odd image", "runtime/kernels/vector/Winograd.cpp",
+             "const bool two = 2 * tileRow + 1 < p.result[0];", "const bool two = true;", WINDOWS),
+    Mutation("maxima: the last of equal cells", "runtime/kernels/vector/Pooling.cpp", "!(value <= held)", "!(value < held)",
+             WINDOWS),
+    Mutation("copies: columns behind the squares of a tile", "runtime/image/StridedCopy.cpp", "r < row ? column : 0", "column",
+             COPIES),
     Mutation("linearity: relu of partial sums", "dialects/graph/ops/ElementwiseOps.cpp", "DTCC_ELEMENTWISE(ReluOp, 1, {})",
              "DTCC_ELEMENTWISE(ReluOp, 1, {{0}})", OPS),
     Mutation("linearity: a partial sum plus a whole value", "dialects/graph/ops/ElementwiseOps.cpp",

@@ -8,24 +8,28 @@
 #include "runtime/core/Elements.h"
 #include "runtime/core/Error.h"
 #include "runtime/kernels/Pooling.h"
+#include "runtime/kernels/Winograd.h"
 #include "runtime/kernels/onednn/OneDnnConvolution.h"
 #include "runtime/kernels/ops/LibraryOps.h"
 #include "runtime/kernels/ops/WindowCommands.h"
 
+#include <optional>
 #include <utility>
 
 namespace dtcc::rt {
 namespace {
 
 /// Names of the ways in files of choices (runtime/tuning/Choices.h).
-constexpr const char *byLibrary = "onednn", *byOurs = "ours";
+constexpr const char *byLibrary = "onednn", *byColumns = "ours", *byWinograd = "winograd";
 
 class ConvolutionOp final : public LibraryOp, public OpWays {
 public:
   ConvolutionOp(const CheckedOperands &operands, Rank &rank, ConvolutionDirection direction)
       : command(operands, direction), direction(direction),
         library(createOneDnnConvolution(command.problem, direction)) {
-    take(library ? byLibrary : byOurs, rank);
+    if (WinogradConvolution::fits(command.problem))
+      winograd.emplace(command.problem, direction, rank.team.threads());
+    take(WinogradConvolution::pays(command.problem) ? byWinograd : library ? byLibrary : byColumns, rank);
   }
 
   OpWays *ways() override { return this; }
@@ -45,16 +49,25 @@ public:
     return text + message("; accumulate ", static_cast<int>(command.accumulate));
   }
   std::vector<std::string> names(Rank &) override {
-    return library ? std::vector<std::string>{byLibrary, byOurs} : std::vector<std::string>{byOurs};
+    std::vector<std::string> all{byColumns};
+    if (library)
+      all.insert(all.begin(), byLibrary);
+    if (winograd)
+      all.push_back(byWinograd);
+    return all;
   }
   bool take(const std::string &name, Rank &rank) override {
-    if (name != byOurs && (name != byLibrary || !library))
+    if ((name == byLibrary && !library) || (name == byWinograd && !winograd))
       return false;
-    takesLibrary = name == byLibrary;
-    if (takesLibrary)
+    if (name == byLibrary)
       rank.scratch.reserveTotal(library->scratchBytes());
-    else
+    else if (name == byWinograd)
+      rank.scratch.reserveTotal(winograd->scratchBytes());
+    else if (name == byColumns)
       rank.scratch.reserve(static_cast<size_t>(convolutionScratch(command.problem)) * sizeof(float));
+    else
+      return false;
+    way = name;
     return true;
   }
 
@@ -63,26 +76,28 @@ public:
     const VectorKernels &kernels = vectorKernels();
     const void *first = buffers[0], *second = buffers[1];
     void *result = buffers[2];
-    if (takesLibrary) {
-      const bool adds = direction == ConvolutionDirection::KernelGrad && accumulates(command.accumulate, rank);
+    const bool adds = direction == ConvolutionDirection::KernelGrad && accumulates(command.accumulate, rank);
+    if (way == byLibrary)
       return library->run(first, second, result, adds, rank.scratch.at<std::byte>(0));
-    }
+    if (way == byWinograd)
+      return winograd->run(rank.team, kernels, static_cast<const float *>(first), static_cast<const float *>(second),
+                           adds, static_cast<float *>(result), rank.scratch.at<float>(0));
     switch (direction) {
     case ConvolutionDirection::Forward:
       return convolution(rank.team, kernels, p, first, second, result, rank.scratch);
     case ConvolutionDirection::InputGrad:
       return convolutionInputGrad(rank.team, kernels, p, first, second, result, rank.scratch);
     case ConvolutionDirection::KernelGrad:
-      return convolutionKernelGrad(rank.team, kernels, p, first, second, accumulates(command.accumulate, rank), result,
-                                   rank.scratch);
+      return convolutionKernelGrad(rank.team, kernels, p, first, second, adds, result, rank.scratch);
     }
   }
 
 private:
   ConvolutionCommand command;
   ConvolutionDirection direction;
-  std::unique_ptr<OneDnnConvolution> library; // null: not possible
-  bool takesLibrary = false;                  // else our own kernel
+  std::unique_ptr<OneDnnConvolution> library;  // null: not possible
+  std::optional<WinogradConvolution> winograd; // none: not possible
+  std::string way;
 };
 
 class PoolOp final : public LibraryOp {

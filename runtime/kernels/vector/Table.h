@@ -33,6 +33,13 @@ void productBlock(const ProductProblem &problem, int64_t g, int64_t row, int64_t
 void largestOfWindows(const float *row, int64_t count, const RowWindows &windows, int32_t first, float *largest,
                       int32_t *cells);
 void takeLarger(const float *values, const int32_t *cells, int64_t n, float *largest, int32_t *largestCells);
+void winogradKernels(const float *kernels, int64_t first, int64_t last, int64_t step, float *transformed);
+void winograd(const WinogradProblem &problem, const float *transformed, const float *x, float *y,
+              const WinogradPart &part, float *scratch);
+void winogradSum(const WinogradProblem &problem, const float *x, const float *dy, const WinogradKernelPart &part,
+                 float *sums, float *scratch);
+void winogradKernelGrad(const WinogradProblem &problem, const WinogradKernelPart &part, const float *sums,
+                        int64_t parts, bool accumulate, float *dkernel);
 
 void recurrentStep(RecurrentCell cell, const RecurrentRow &row);
 void recurrentReset(const RecurrentRow &row);

@@ -16,6 +16,7 @@
 #include "runtime/kernels/vector/AttentionProblem.h"
 #include "runtime/kernels/vector/ProductProblem.h"
 #include "runtime/kernels/vector/RecurrenceRows.h"
+#include "runtime/kernels/vector/WinogradProblem.h"
 
 namespace dtcc::rt {
 
@@ -89,13 +90,26 @@ struct VectorKernels {
   /// `g` of a product; rows <= productRows. `scratch`: productScratch floats, and halfProductScratch more for halves.
   void (*product)(const ProductProblem &problem, int64_t g, int64_t row, int64_t rows, int64_t column, float *scratch);
 
-  /// The largest cell of each of `count` windows along a row, the first of equal ones, NaN if one is; in `cells`, unless
-  /// it is null, its number in an image whose cell `first` the row begins with.
+  /// The largest cell of each of `count` windows along a row, the first of equal ones, NaN if one is; in `cells`,
+  /// unless it is null, its number in an image whose cell `first` the row begins with.
   void (*largestOfWindows)(const float *row, int64_t count, const RowWindows &windows, int32_t first, float *largest,
                            int32_t *cells);
   /// Puts values and their cells (null: none) in place of those that they replace: of smaller ones, or of any by the
   /// first NaN.
   void (*takeLarger)(const float *values, const int32_t *cells, int64_t n, float *largest, int32_t *largestCells);
+
+  /// Kernels [first, last) of 3 x 3 cells transformed: G g G^T, position i at transformed[i * step + kernel].
+  void (*winogradKernels)(const float *kernels, int64_t first, int64_t last, int64_t step, float *transformed);
+  /// The cells of y in the tiles of a part. `scratch`: winogradScratch floats.
+  void (*winograd)(const WinogradProblem &problem, const float *transformed, const float *x, float *y,
+                   const WinogradPart &part, float *scratch);
+  /// Sums over the tiles of a part of the kernels' transformed gradient: winogradSums floats. `scratch`:
+  /// winogradSumScratch floats.
+  void (*winogradSum)(const WinogradProblem &problem, const float *x, const float *dy, const WinogradKernelPart &part,
+                      float *sums, float *scratch);
+  /// The kernels' gradient of a part from the sums of `parts` parts that are winogradSums floats apart.
+  void (*winogradKernelGrad)(const WinogradProblem &problem, const WinogradKernelPart &part, const float *sums,
+                             int64_t parts, bool accumulate, float *dkernel);
 
   /// The functions of a recurrent cell behind its products, and the slopes before them. A gru has a product between its
   /// reset gate and its step, and in the backward pass between the step's slopes and the reset gate's.
@@ -113,6 +127,10 @@ constexpr int64_t productRows = 516, productColumns = 64, productDepth = 192;
 constexpr int64_t productScratch = (productRows + productDepth) * productColumns;
 /// Besides, where the operands are halves: a block of the left one in f32.
 constexpr int64_t halfProductScratch = productRows * productDepth;
+
+/// Floats of scratch memory for `winograd` with parts of `rows` rows of tiles, and for `winogradSum`.
+int64_t winogradScratch(const WinogradProblem &problem, int64_t rows);
+int64_t winogradSumScratch(const WinogradProblem &problem);
 
 /// The best table for this processor.
 const VectorKernels &vectorKernels();

@@ -17,7 +17,8 @@ import onnx
 FOLDER = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data", "light")
 # Each network's rate, and the side of its images: those that end in a matrix or a fixed window take none but 224. Batch norms
 # over two images enlarge roundings: images that differ by 1e-7 give ResNet-50 gradients that differ by 1e-4. The rates of
-# networks with batch norms are therefore small.
+# networks with batch norms are therefore small. So is VGG-19's, whose loss behind a step of 0.1 is 1.6e-5 away where images differ
+# by 1e-7.
 NETWORKS = {
     "bvlc_alexnet": (0.01, 224),
     "densenet121": (1e-5, 64),
@@ -26,7 +27,7 @@ NETWORKS = {
     "resnet50": (1e-8, 224),
     "shufflenet": (1e-6, 224),
     "squeezenet": (0.1, 64),
-    "vgg19": (0.1, 224),
+    "vgg19": (0.01, 224),
     "zfnet512": (0.01, 224),
 }
 BATCH, STEPS, REACH = 2, 2, 5e-6
