@@ -18,30 +18,46 @@
 
 namespace dtcc::rt {
 
-double productRate(ThreadTeam &team) {
+static dtcc_dtype typeOfLargestProduct(const Image &image) {
+  double flops = 0;
+  dtcc_dtype type = DTCC_F32;
+  for (const dtcc_command &command : image.commands())
+    if (command.kind == DTCC_LIBRARY && (command.op == DTCC_LIB_MATMUL || command.op == DTCC_LIB_GROUPED_MATMUL) &&
+        command.flops > flops) {
+      flops = command.flops;
+      type = static_cast<dtcc_dtype>(image.views()[image.operands(command)[0]].dtype);
+    }
+  return type;
+}
+
+ProductRate productRate(const Rank &rank) {
   constexpr int64_t kSize = 512;
   constexpr int kRuns = 8;
-  std::vector<float> lhs(kSize * kSize, 1.0f), rhs(lhs), out(lhs);
+  const VectorKernels &kernels = vectorKernels();
+  std::vector<float> ones(kSize * kSize, 1.0f), out(ones);
+  std::vector<uint16_t> halves(ones.size());
   ProductProblem problem;
+  problem.type = problem.outType = typeOfLargestProduct(rank.image);
+  if (problem.type != DTCC_F32)
+    kernels.narrow(problem.type, ones.data(), kSize * kSize, halves.data());
   problem.m = problem.n = problem.k = kSize;
-  problem.lhs = lhs.data();
-  problem.rhs = rhs.data();
+  problem.lhs = problem.rhs = problem.type == DTCC_F32 ? static_cast<void *>(ones.data()) : halves.data();
   problem.out = out.data();
   for (int64_t *strides : {problem.lhsStrides, problem.rhsStrides, problem.outStrides}) {
     strides[0] = kSize * kSize;
     strides[1] = kSize;
     strides[2] = 1;
   }
-  TeamScratch scratch(team.threads());
-  Matmul product(problem, vectorKernels(), scratch);
+  TeamScratch scratch(rank.team.threads());
+  Matmul product(problem, kernels, scratch);
   double best = 0;
   for (int run = 0; run < kRuns; ++run) {
     auto begin = std::chrono::steady_clock::now();
-    product.run(team, scratch, problem);
+    product.run(rank.team, scratch, problem);
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     best = std::max(best, 2.0 * kSize * kSize * kSize / seconds);
   }
-  return best;
+  return {best, problem.type};
 }
 
 /// The sum of words, in as many parts as hide the time of an addition.

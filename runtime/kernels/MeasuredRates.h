@@ -12,10 +12,15 @@
 
 namespace dtcc::rt {
 
-/// FLOP a second of a large product of f32 matrices on the threads of `team`, the best of a few: what a profile calls
-/// the peak of processors, which have no data sheet with such a number. Takes some milliseconds and 3 MiB. Must be
-/// called by the thread of the team.
-double productRate(ThreadTeam &team);
+struct ProductRate {
+  double flops;    // a second
+  dtcc_dtype type; // of the operands
+};
+
+/// FLOP a second of a large product of matrices on the threads of the rank, the best of a few: what a profile calls the
+/// peak of processors, which have no data sheet with such a number. Its operands have the type of those of the image's
+/// largest product, f32 if there is none. Takes some milliseconds and 3 MiB. Must be called by the thread of the team.
+ProductRate productRate(const Rank &rank);
 
 /// Bytes a second at which the threads of the rank read its largest arena on the host, at most 256 MiB of it, the best
 /// of a few: what a profile calls the peak of memory. An arena that fits in the caches is read from there. 0 without an

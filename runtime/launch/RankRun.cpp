@@ -13,6 +13,7 @@
 #include "runtime/checkpoint/save/Save.h"
 #include "runtime/collective/network/Host.h"
 #include "runtime/core/AmountText.h"
+#include "runtime/core/Elements.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Signals.h"
 #include "runtime/data/ReadAhead.h"
@@ -222,8 +223,9 @@ private:
   RankPeak peak() {
     if (image.isForGpus())
       return {image.header().peak_flops / static_cast<double>(image.mesh().ranks()), "by the data sheet of the GPU"};
-    return {productRate(team),
-            "a large product of f32 on the " + std::to_string(team.threads()) +
+    const ProductRate product = productRate(rank);
+    return {product.flops,
+            std::string("a large product of ") + dtypeName(product.type) + " on the " + std::to_string(team.threads()) +
                 (team.threads() == 1 ? " thread" : " threads") + " of the rank, measured now",
             readRate(rank)};
   }

@@ -7,6 +7,7 @@ the ratio to the better peer, peak memory of a rank, seconds to compile.
 
     python3 tests/benchmarks/gpt2_124m.py --peer-python build/peers/bin/python               # 1 rank, all cores
     python3 tests/benchmarks/gpt2_124m.py --peer-python build/peers/bin/python --ranks 2     # dp=2 against DDP
+    python3 tests/benchmarks/gpt2_124m.py --peer-python .. --ranks 2 --mesh tp=2              # against PyTorch's DTensor
     python3 tests/benchmarks/gpt2_124m.py                                                    # dtcc alone
     python3 tests/benchmarks/gpt2_124m.py --precision bf16 --also f32 --peer-python ...      # bf16, and dtcc's f32 beside it
 """
@@ -28,8 +29,15 @@ TUNED = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.mmap_max=0:glibc
                            "glibc.malloc.top_pad=268435456"}
 
 
+def peer_mode(arguments):
+    """The peer's counterpart of the mesh."""
+    if arguments.ranks == 1:
+        return "single"
+    return "tp" if arguments.mesh == f"tp={arguments.ranks}" else "ddp"
+
+
 def peer(arguments, compiled, tuned):
-    command = [arguments.peer_python, PEER, "--model", "gpt2-124m", "--mode", "ddp" if arguments.ranks > 1 else "single",
+    command = [arguments.peer_python, PEER, "--model", "gpt2-124m", "--mode", peer_mode(arguments),
                "--ranks", str(arguments.ranks), "--batch", str(arguments.batch), "--seq", str(arguments.seq),
                "--steps", str(arguments.steps), "--warmup", str(arguments.warmup), "--dtype", arguments.precision]
     environment = {"GLOO_SOCKET_IFNAME": "lo", **(TUNED if tuned else {})}
