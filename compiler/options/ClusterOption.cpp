@@ -21,6 +21,22 @@ double dtcc::machineMemory() { return double(sysconf(_SC_PHYS_PAGES)) * double(s
 
 int64_t dtcc::machineCores() { return std::max(1u, std::thread::hardware_concurrency()); }
 
+static bool multipliesBf16() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
+cost::Machine dtcc::thisMachine(const Options &options, int64_t ranks) {
+  cost::Machine machine = cost::Machine::cpu(ranks, machineCores(), machineMemory());
+  double *rates = machine.device.flopsPerSecond;
+  if (options.precision == "bf16" && multipliesBf16())
+    rates[int(cost::Width::B16)] = 2 * rates[int(cost::Width::F32)];
+  return machine;
+}
+
 bool dtcc::isThisMachine(const Options &options) { return ranksOfThisMachine(options).has_value(); }
 
 std::optional<int64_t> dtcc::ranksOfThisMachine(const Options &options) {
@@ -67,7 +83,7 @@ FailureOr<ProgramMachine> dtcc::machineOf(const Options &options, int64_t ranks)
     }
   }
   return ProgramMachine{
-      cost::Machine::cpu(ranks, machineCores(), machineMemory()),
+      thisMachine(options, ranks),
       llvm::formatv("{0} {1} of the machine that compiled it", machineCores(), machineCores() == 1 ? "core" : "cores")};
 }
 
@@ -82,7 +98,7 @@ FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options, bo
   };
   std::optional<cost::Device> none;
   if (isThisMachine(options)) {
-    cost::Machine machine = cost::Machine::cpu(1, machineCores(), machineMemory());
+    cost::Machine machine = thisMachine(options, 1);
     if (llvm::Error error = cost::leaveFree(options.headroom, machine.device))
       return wrong(llvm::toString(std::move(error)));
     return decide("cpu"), none;

@@ -106,7 +106,7 @@ LogicalResult Search::readCluster() {
     int64_t count = limits.devices ? limits.devices : *ranks ? *ranks : product;
     if (count > kMostRanks)
       return wrong("--mesh must have at most " + Twine(kMostRanks) + " ranks, got: " + Twine(count));
-    machine = cost::Machine::cpu(count, machineCores(), machineMemory());
+    machine = thisMachine(options, count);
     if (llvm::Error error = cost::leaveFree(options.headroom, machine.device))
       return wrong(llvm::toString(std::move(error)));
   } else {
