@@ -134,7 +134,9 @@ def Fuse : Pass<"exec-fuse"> {
     loops (codegen/KernelDomain.h says which ops one kernel can hold).
 
     Splat constants, broadcasts and iotas are repeated in each kernel that reads them. So are casts from 16-bit floats
-    to f32, and sums, if that halves the bytes that the kernel reads (tests/passes/exec/fuse-repeat.mlir).
+    to f32, and sums, if that halves the bytes that the kernel reads, or if the kernel alone wants them and reads about
+    as much: what they are of is kept then, and they are stored nowhere (tests/passes/exec/fuse-repeat.mlir). A kernel
+    whose values one other kernel reads joins that, whoever else wants sums that are small beside them.
 
     Guarantees: ops with effects keep their order. An op of the backward pass that reads values of the forward pass
     stays in the backward pass, unless its result is smaller than these values: a forward kernel would have to keep

@@ -41,7 +41,8 @@ DTCC_UNARY_GRADIENT(LogisticOp, b.mul(dy, b.mul(y, b.sub(b.splat(y, 1), y))))
 // Zeros, not nothing: a parameter behind them decays, as in PyTorch.
 DTCC_UNARY_GRADIENT(FloorOp, b.splat(dy, 0))
 DTCC_UNARY_GRADIENT(SignOp, b.splat(dy, 0))
-DTCC_UNARY_GRADIENT(ReluOp, ReluGradOp::create(builder, getLoc(), x, dy))
+// The result is positive where the operand is, and what follows an activation often keeps it anyway.
+DTCC_UNARY_GRADIENT(ReluOp, ReluGradOp::create(builder, getLoc(), y, dy))
 DTCC_UNARY_GRADIENT(SiluOp, SiluGradOp::create(builder, getLoc(), x, dy))
 DTCC_UNARY_GRADIENT(GeluOp, GeluGradOp::create(builder, getLoc(), x, dy, getForm()))
 DTCC_NO_GRADIENT(NotOp)

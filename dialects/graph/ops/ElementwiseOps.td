@@ -82,7 +82,7 @@ class Graph_ActivationGradOp<string mnemonic, string what>
   let results = (outs Graph_FloatTensor:$dx);
   let assemblyFormat = "$x `,` $dy attr-dict `:` type($x)";
 }
-def Graph_ReluGradOp : Graph_ActivationGradOp<"relu_grad", "dy where x > 0, else 0; linear in dy">;
+def Graph_ReluGradOp : Graph_ActivationGradOp<"relu_grad", "dy where x > 0, else 0, for the operand of relu or its result; linear in dy">;
 def Graph_SiluGradOp : Graph_ActivationGradOp<"silu_grad", "gradient of silu at x, times dy; linear in dy">;
 def Graph_GeluGradOp : Graph_ActivationGradOp<"gelu_grad", "gradient of gelu at x, times dy; linear in dy"> {
   let arguments = (ins Graph_FloatTensor:$x, Graph_FloatTensor:$dy, Graph_GeluFormAttr:$form);

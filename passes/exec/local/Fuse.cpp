@@ -11,7 +11,8 @@
 // one other kernel alone reads joins that. What the backward pass computes from values of
 // the forward pass stays in the backward pass, unless it is smaller than what it reads. In
 // the end kernels make again what they would read and can make of half the bytes: f32 of
-// halves, which were exact before, and differences to a mean.
+// halves, which were exact before, and differences to a mean. A kernel that alone wants such
+// a difference reads what it is of, so that nothing need store it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,10 +65,12 @@ private:
   bool join(Group &group, ArrayRef<Operation *> more);
   Group *onlyReader(const Group &group) const;
   bool frees(const Group &group, const Group &reader) const;
+  bool liesBetween(const Group &group, const Group &reader) const;
   void mergeIntoReaders();
   bool isKernel(ArrayRef<Operation *> ops) const;
   bool sourcesAreKernels(Operation *op, const Group &reader) const;
-  bool repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> uses);
+  bool readsOwn(Operation *op, const Group &group) const;
+  bool repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> uses, bool isOnlyReader);
   void repeatInReaders();
   /// The kernel that `op` would be in: its ops and clones of duplicable operands' ops.
   SmallVector<Operation *> withDuplicates(ArrayRef<Operation *> ops) const;
@@ -193,24 +196,33 @@ bool BlockFusion::join(Group &group, ArrayRef<Operation *> more) {
   return true;
 }
 
-/// The one kernel that reads what `group` makes, if nothing else does.
+/// The one kernel that reads what `group` makes, if nothing else does but ops that are no kernels and read sums that
+/// are small beside it, as the gradient of a bias is.
 Group *BlockFusion::onlyReader(const Group &group) const {
-  llvm::SmallPtrSet<Operation *, 16> seen;
+  constexpr double kSmall = 1.0 / 16;
+  llvm::SmallPtrSet<OpOperand *, 16> seen;
   SmallVector<Operation *> work(group.ops);
   Group *reader = nullptr;
+  double read = 0, stored = 0;
   while (!work.empty())
-    for (Operation *user : work.pop_back_val()->getUsers()) {
-      if (!seen.insert(user).second)
+    for (OpOperand &use : work.pop_back_val()->getUses()) {
+      if (!seen.insert(&use).second)
         continue;
+      Operation *user = use.getOwner();
       Group *other = groupOf.lookup(user);
-      if (!other && user->getBlock() == &block && isDuplicable(user) && isFusible(user))
+      if (other == &group)
+        continue;
+      if (!other && user->getBlock() == &block && isDuplicable(user) && isFusible(user)) {
         work.push_back(user); // repeated in each kernel that reads it
-      else if (!other || (other != &group && reader && other != reader))
+        continue;
+      }
+      if (other && reader && other != reader)
         return nullptr;
-      else if (other != &group)
-        reader = other;
+      reader = other ? other : reader;
+      double &most = other ? read : stored;
+      most = std::max(most, bytesOf(use.get()));
     }
-  return reader;
+  return stored <= kSmall * read ? reader : nullptr;
 }
 
 /// Whether clearly less would lie in memory with `group` as a kernel of its own before `reader`: what nobody reads
@@ -237,6 +249,13 @@ bool BlockFusion::frees(const Group &group, const Group &reader) const {
   return freed > 1.5 * made;
 }
 
+/// Whether what is no kernel, as a sum over the ranks is, reads what `group` makes and gives `reader` what it reads.
+bool BlockFusion::liesBetween(const Group &group, const Group &reader) const {
+  SmallVector<Operation *> both(group.ops);
+  llvm::append_range(both, reader.ops);
+  return dependences.leavesAndReturns(both, reader.ops);
+}
+
 /// Merges a kernel into its only reader. An op that could join several kernels may have left such kernels behind.
 void BlockFusion::mergeIntoReaders() {
   for (std::unique_ptr<Group> &group : llvm::reverse(groups)) {
@@ -244,7 +263,7 @@ void BlockFusion::mergeIntoReaders() {
     bool crosses = reader && llvm::any_of(reader->ops, [&](Operation *op) {
                      return llvm::any_of(group->ops, [&](Operation *other) { return isAfter(op, other); });
                    });
-    if (reader && !crosses && !frees(*group, *reader) && join(*reader, group->ops))
+    if (reader && !crosses && !frees(*group, *reader) && !liesBetween(*group, *reader) && join(*reader, group->ops))
       *group = Group();
   }
   llvm::erase_if(groups, [](const std::unique_ptr<Group> &group) { return group->ops.empty(); });
@@ -279,9 +298,18 @@ bool BlockFusion::sourcesAreKernels(Operation *op, const Group &reader) const {
   });
 }
 
-/// Lets `reader` make the op's result itself for `uses`, if what it reads for that is at most half as large. Else
-/// returns false, and all is as it was.
-bool BlockFusion::repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> uses) {
+/// Whether an operand of `op` is made in its own kernel and as large as the result: it would be stored instead.
+bool BlockFusion::readsOwn(Operation *op, const Group &group) const {
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    Operation *producer = operand.getDefiningOp();
+    return producer && groupOf.lookup(producer) == &group && 2 * bytesOf(operand) > bytesOf(op->getResult(0));
+  });
+}
+
+/// Lets `reader` make the op's result itself for `uses`, if what it reads for that is at most half as large, or, where
+/// the result is then stored nowhere, not much larger: that is kept in its place. Else returns false, and all is as it
+/// was.
+bool BlockFusion::repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> uses, bool isOnlyReader) {
   llvm::SmallPtrSet<Operation *, 16> members(reader.ops.begin(), reader.ops.end());
   double reads = 0;
   for (Value operand : op->getOperands()) {
@@ -295,7 +323,8 @@ bool BlockFusion::repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> use
     reads += isThere ? 0 : bytesOf(operand);
   }
   Value result = op->getResult(0);
-  if (reads > bytesOf(result) / 2)
+  constexpr double kAsMuch = 1.0 / 16; // one number a channel
+  if (reads > bytesOf(result) * (isOnlyReader ? 1 + kAsMuch : 0.5))
     return false;
   auto isEarlier = [&](Operation *a, Operation *b) { return numbers.lookup(a) < numbers.lookup(b); };
   Operation *first = uses.front()->getOwner();
@@ -325,7 +354,8 @@ bool BlockFusion::repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> use
 }
 
 /// Repeats an op in its readers if they can recompute it from fewer bytes than the kernel would write: from halves
-/// instead of their f32, or from sums that hold one number per row.
+/// instead of their f32, or from sums that hold one number per row. One kernel alone may also read as much, which was
+/// written before, in place of what would have to be.
 void BlockFusion::repeatInReaders() {
   for (std::unique_ptr<Group> &group : groups)
     for (Operation *op : SmallVector<Operation *>(group->ops)) {
@@ -340,7 +370,7 @@ void BlockFusion::repeatInReaders() {
           readers[reader].push_back(&use);
       }
       for (auto &[reader, uses] : readers)
-        if (isStored || !repeat(op, *reader, uses))
+        if (isStored || !repeat(op, *reader, uses, readers.size() == 1 && !readsOwn(op, *group)))
           break;
       if (op->use_empty() && readers.size()) {
         llvm::erase(group->ops, op);

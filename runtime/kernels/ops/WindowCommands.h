@@ -8,9 +8,9 @@
 #ifndef DTCC_RUNTIME_KERNELS_OPS_WINDOWCOMMANDS_H
 #define DTCC_RUNTIME_KERNELS_OPS_WINDOWCOMMANDS_H
 
-#include "runtime/kernels/Convolution.h"
-#include "runtime/kernels/Pooling.h"
 #include "runtime/kernels/ops/CheckedOperands.h"
+#include "runtime/kernels/window/Convolution.h"
+#include "runtime/kernels/window/Pooling.h"
 
 namespace dtcc::rt {
 

@@ -7,11 +7,11 @@
 
 #include "runtime/core/Elements.h"
 #include "runtime/core/Error.h"
-#include "runtime/kernels/Pooling.h"
-#include "runtime/kernels/Winograd.h"
 #include "runtime/kernels/onednn/OneDnnConvolution.h"
 #include "runtime/kernels/ops/LibraryOps.h"
 #include "runtime/kernels/ops/WindowCommands.h"
+#include "runtime/kernels/window/Pooling.h"
+#include "runtime/kernels/window/Winograd.h"
 
 #include <optional>
 #include <utility>

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A plain description, without functions: it is read by code of every instruction set (see
-// vector/Simd.h). Winograd.h says what is computed.
+// vector/Simd.h). window/Winograd.h says what is computed.
 //
 //===----------------------------------------------------------------------===//
 

@@ -39,3 +39,94 @@ func.func @columns(%x: tensor<4x5xf32>, %w: tensor<5x5xf32>) -> (tensor<4x5xf32>
   %s = graph.reduce sum %e [1] : (tensor<4x5x5xf32>) -> tensor<4x5xf32>
   return %m, %s : tensor<4x5xf32>, tensor<4x5xf32>
 }
+
+// What is behind the product needs the difference to the mean as well. Its kernel makes it from %x, which lies in memory, where
+// the first kernel would have to store as much.
+// CHECK-LABEL: func.func @kept
+// CHECK-SAME:  (%[[X:.*]]: tensor<8x4x36xf32>
+// CHECK:       %[[FIRST:.*]]:2 = exec.fused(%[[X]])
+// CHECK-SAME:  (tensor<8x4x36xf32>) -> (tensor<4xf32>, tensor<8x4x36xf32>)
+// CHECK:       %[[Z:.*]] = graph.contract
+// CHECK:       exec.fused
+// CHECK-SAME:  %[[X]]
+// CHECK:         graph.sub
+// CHECK:         graph.mul
+func.func @kept(%x: tensor<8x4x36xf32>, %w: tensor<36x36xf32>) -> tensor<8x4x36xf32> {
+  %count = graph.constant dense<288.0> : tensor<4xf32> : tensor<4xf32>
+  %s = graph.reduce sum %x [0, 2] : (tensor<8x4x36xf32>) -> tensor<4xf32>
+  %m = graph.div %s, %count : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %b = graph.broadcast %m [1] : (tensor<4xf32>) -> tensor<8x4x36xf32>
+  %d = graph.sub %x, %b : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  %y = graph.mul %d, %d : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  %z = graph.contract "bcx,xy->bcy" %y, %w : (tensor<8x4x36xf32>, tensor<36x36xf32>) -> tensor<8x4x36xf32>
+  %r = graph.mul %z, %d : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  return %r : tensor<8x4x36xf32>
+}
+
+// Two kernels read it: one of them alone could not spare the store.
+// CHECK-LABEL: func.func @stored
+// CHECK:       exec.fused
+// CHECK-SAME:  -> (tensor<8x4x36xf32>, tensor<8x4x36xf32>)
+func.func @stored(%x: tensor<8x4x36xf32>, %w: tensor<36x36xf32>) -> (tensor<8x4x36xf32>, tensor<8x4x36xf32>) {
+  %count = graph.constant dense<288.0> : tensor<4xf32> : tensor<4xf32>
+  %s = graph.reduce sum %x [0, 2] : (tensor<8x4x36xf32>) -> tensor<4xf32>
+  %m = graph.div %s, %count : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %b = graph.broadcast %m [1] : (tensor<4xf32>) -> tensor<8x4x36xf32>
+  %d = graph.sub %x, %b : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  %y = graph.mul %d, %d : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  %z = graph.contract "bcx,xy->bcy" %y, %w : (tensor<8x4x36xf32>, tensor<36x36xf32>) -> tensor<8x4x36xf32>
+  %r = graph.mul %z, %d : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  %v = graph.contract "bcx,xy->bcy" %r, %w : (tensor<8x4x36xf32>, tensor<36x36xf32>) -> tensor<8x4x36xf32>
+  %q = graph.mul %v, %d : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  return %r, %q : tensor<8x4x36xf32>, tensor<8x4x36xf32>
+}
+
+// The gradient of a normalization is one kernel, though the gradient of its bias, %s, is wanted outside too.
+// CHECK-LABEL: func.func @gradient
+// CHECK:       exec.fused
+// CHECK-NOT:   exec.fused
+// CHECK:       return
+func.func @gradient(%d: tensor<8x4x36xf32>, %g: tensor<4xf32>, %out: tensor<8x4x36xf32>, %dy: tensor<8x4x36xf32>)
+    -> (tensor<4xf32>, tensor<8x4x36xf32>, tensor<8x4x36xf32>) {
+  %dz = graph.relu_grad %out, %dy : tensor<8x4x36xf32>
+  %s = graph.reduce sum %dz [0, 2] : (tensor<8x4x36xf32>) -> tensor<4xf32>
+  %scale = graph.broadcast %g [1] : (tensor<4xf32>) -> tensor<8x4x36xf32>
+  %h = graph.mul %d, %scale : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  %p = graph.mul %dz, %h : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  %t = graph.reduce sum %p [0, 2] : (tensor<8x4x36xf32>) -> tensor<4xf32>
+  %tb = graph.broadcast %t [1] : (tensor<4xf32>) -> tensor<8x4x36xf32>
+  %e = graph.sub %dz, %tb : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  return %s, %e, %out : tensor<4xf32>, tensor<8x4x36xf32>, tensor<8x4x36xf32>
+}
+
+// A sum that is as large as what the kernel reads is no reason to wait for the reader.
+// CHECK-LABEL: func.func @large
+// CHECK-COUNT-2: exec.fused
+func.func @large(%d: tensor<8x4x36xf32>, %g: tensor<4xf32>, %out: tensor<8x4x36xf32>, %dy: tensor<8x4x36xf32>)
+    -> (tensor<8x4x36xf32>, tensor<8x4x36xf32>, tensor<8x4x36xf32>) {
+  %dz = graph.relu_grad %out, %dy : tensor<8x4x36xf32>
+  %s = graph.neg %dz : tensor<8x4x36xf32>
+  %scale = graph.broadcast %g [1] : (tensor<4xf32>) -> tensor<8x4x36xf32>
+  %h = graph.mul %d, %scale : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  %p = graph.mul %dz, %h : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  %t = graph.reduce sum %p [0, 2] : (tensor<8x4x36xf32>) -> tensor<4xf32>
+  %tb = graph.broadcast %t [1] : (tensor<4xf32>) -> tensor<8x4x36xf32>
+  %e = graph.sub %dz, %tb : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  return %s, %e, %out : tensor<8x4x36xf32>, tensor<8x4x36xf32>, tensor<8x4x36xf32>
+}
+
+// What the second kernel needs is a product of such a sum: the first kernel ends before it.
+// CHECK-LABEL: func.func @between
+// CHECK:       exec.fused
+// CHECK:       graph.contract
+// CHECK:       exec.fused
+func.func @between(%d: tensor<8x4x36xf32>, %w: tensor<4x4xf32>, %out: tensor<8x4x36xf32>, %dy: tensor<8x4x36xf32>)
+    -> (tensor<8x4x36xf32>, tensor<8x4x36xf32>) {
+  %dz = graph.relu_grad %out, %dy : tensor<8x4x36xf32>
+  %s = graph.reduce sum %dz [0, 2] : (tensor<8x4x36xf32>) -> tensor<4xf32>
+  %v = graph.contract "c,cd->d" %s, %w : (tensor<4xf32>, tensor<4x4xf32>) -> tensor<4xf32>
+  %tb = graph.broadcast %v [1] : (tensor<4xf32>) -> tensor<8x4x36xf32>
+  %p = graph.mul %d, %tb : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  %e = graph.sub %dz, %p : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  return %e, %out : tensor<8x4x36xf32>, tensor<8x4x36xf32>
+}

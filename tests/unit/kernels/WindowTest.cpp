@@ -7,10 +7,10 @@
 
 #include "ConvolutionCase.h"
 #include "Fixture.h"
-#include "runtime/kernels/Convolution.h"
-#include "runtime/kernels/Pooling.h"
 #include "runtime/kernels/onednn/OneDnnConvolution.h"
 #include "runtime/kernels/onednn/OneDnnProduct.h"
+#include "runtime/kernels/window/Convolution.h"
+#include "runtime/kernels/window/Pooling.h"
 #include <cmath>
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/kernels/Winograd.h"
+#include "runtime/kernels/window/Winograd.h"
 #include "ConvolutionCase.h"
 #include "Fixture.h"
 

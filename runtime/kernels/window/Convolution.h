@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_KERNELS_CONVOLUTION_H
-#define DTCC_RUNTIME_KERNELS_CONVOLUTION_H
+#ifndef DTCC_RUNTIME_KERNELS_WINDOW_CONVOLUTION_H
+#define DTCC_RUNTIME_KERNELS_WINDOW_CONVOLUTION_H
 
 #include "runtime/core/TeamScratch.h"
 #include "runtime/core/ThreadTeam.h"
@@ -40,4 +40,4 @@ void convolutionKernelGrad(ThreadTeam &team, const VectorKernels &kernels, const
 
 } // namespace dtcc::rt
 
-#endif // DTCC_RUNTIME_KERNELS_CONVOLUTION_H
+#endif // DTCC_RUNTIME_KERNELS_WINDOW_CONVOLUTION_H

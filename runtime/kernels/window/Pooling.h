@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_KERNELS_POOLING_H
-#define DTCC_RUNTIME_KERNELS_POOLING_H
+#ifndef DTCC_RUNTIME_KERNELS_WINDOW_POOLING_H
+#define DTCC_RUNTIME_KERNELS_WINDOW_POOLING_H
 
 #include "runtime/core/TeamScratch.h"
 #include "runtime/core/ThreadTeam.h"
@@ -41,4 +41,4 @@ void maxPoolGrad(ThreadTeam &team, const VectorKernels &kernels, const PoolProbl
 
 } // namespace dtcc::rt
 
-#endif // DTCC_RUNTIME_KERNELS_POOLING_H
+#endif // DTCC_RUNTIME_KERNELS_WINDOW_POOLING_H

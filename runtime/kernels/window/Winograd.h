@@ -21,8 +21,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_KERNELS_WINOGRAD_H
-#define DTCC_RUNTIME_KERNELS_WINOGRAD_H
+#ifndef DTCC_RUNTIME_KERNELS_WINDOW_WINOGRAD_H
+#define DTCC_RUNTIME_KERNELS_WINDOW_WINOGRAD_H
 
 #include "runtime/core/TeamScratch.h"
 #include "runtime/core/ThreadTeam.h"
@@ -68,4 +68,4 @@ private:
 
 } // namespace dtcc::rt
 
-#endif // DTCC_RUNTIME_KERNELS_WINOGRAD_H
+#endif // DTCC_RUNTIME_KERNELS_WINDOW_WINOGRAD_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/kernels/Pooling.h"
+#include "runtime/kernels/window/Pooling.h"
 
 #include <algorithm>
 #include <utility>

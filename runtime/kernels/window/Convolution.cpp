@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/kernels/Convolution.h"
+#include "runtime/kernels/window/Convolution.h"
 
 #include <algorithm>
 #include <type_traits>
