@@ -87,7 +87,7 @@ class Mutation:
 
 MUTATIONS = [
     Mutation("fusion: a difference is repeated beside its store", "passes/exec/local/Fuse.cpp",
-             "readers.size() == 1 && !readsOwn(op, *group)", "!readsOwn(op, *group)", FUSION),
+             "readers.size() == 1 && mayKeepOperands(op, *group)", "mayKeepOperands(op, *group)", FUSION),
     Mutation("fusion: a sum over ranks lies between two kernels that become one", "passes/exec/local/Fuse.cpp",
              " && !liesBetween(*group, *reader)", "", FUSION),
     Mutation("fusion: kernels wait for whatever is stored", "passes/exec/local/Fuse.cpp",

@@ -69,7 +69,7 @@ private:
   void mergeIntoReaders();
   bool isKernel(ArrayRef<Operation *> ops) const;
   bool sourcesAreKernels(Operation *op, const Group &reader) const;
-  bool readsOwn(Operation *op, const Group &group) const;
+  bool mayKeepOperands(Operation *op, const Group &group) const;
   bool repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> uses, bool isOnlyReader);
   void repeatInReaders();
   /// The kernel that `op` would be in: its ops and clones of duplicable operands' ops.
@@ -298,11 +298,18 @@ bool BlockFusion::sourcesAreKernels(Operation *op, const Group &reader) const {
   });
 }
 
-/// Whether an operand of `op` is made in its own kernel and as large as the result: it would be stored instead.
-bool BlockFusion::readsOwn(Operation *op, const Group &group) const {
-  return llvm::any_of(op->getOperands(), [&](Value operand) {
+/// Whether the large operands of `op` may be kept in place of its result: an activation that lies in memory. What its
+/// own kernel makes does not yet, and parameters that are gathered, or a batch, are there for a while.
+bool BlockFusion::mayKeepOperands(Operation *op, const Group &group) const {
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
     Operation *producer = operand.getDefiningOp();
-    return producer && groupOf.lookup(producer) == &group && 2 * bytesOf(operand) > bytesOf(op->getResult(0));
+    if (2 * bytesOf(operand) <= bytesOf(op->getResult(0)) ||
+        (producer && isFusible(producer) && isDuplicable(producer)))
+      return true;
+    if (!producer || groupOf.lookup(producer) == &group)
+      return false;
+    return isFusible(producer) ||
+           isa<graph::ContractOp, ProductOp, graph::ConvolutionOp, graph::ConvolutionInputGradOp>(producer);
   });
 }
 
@@ -354,8 +361,8 @@ bool BlockFusion::repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> use
 }
 
 /// Repeats an op in its readers if they can recompute it from fewer bytes than the kernel would write: from halves
-/// instead of their f32, or from sums that hold one number per row. One kernel alone may also read as much, which was
-/// written before, in place of what would have to be.
+/// instead of their f32, or from sums that hold one number per row. If one kernel alone wants the result, it may also
+/// read an activation as large as that: the result need not be stored then.
 void BlockFusion::repeatInReaders() {
   for (std::unique_ptr<Group> &group : groups)
     for (Operation *op : SmallVector<Operation *>(group->ops)) {
@@ -370,7 +377,7 @@ void BlockFusion::repeatInReaders() {
           readers[reader].push_back(&use);
       }
       for (auto &[reader, uses] : readers)
-        if (isStored || !repeat(op, *reader, uses, readers.size() == 1 && !readsOwn(op, *group)))
+        if (isStored || !repeat(op, *reader, uses, readers.size() == 1 && mayKeepOperands(op, *group)))
           break;
       if (op->use_empty() && readers.size()) {
         llvm::erase(group->ops, op);

@@ -43,15 +43,30 @@ func.func @columns(%x: tensor<4x5xf32>, %w: tensor<5x5xf32>) -> (tensor<4x5xf32>
 // What is behind the product needs the difference to the mean as well. Its kernel makes it from %x, which lies in memory, where
 // the first kernel would have to store as much.
 // CHECK-LABEL: func.func @kept
-// CHECK-SAME:  (%[[X:.*]]: tensor<8x4x36xf32>
-// CHECK:       %[[FIRST:.*]]:2 = exec.fused(%[[X]])
-// CHECK-SAME:  (tensor<8x4x36xf32>) -> (tensor<4xf32>, tensor<8x4x36xf32>)
-// CHECK:       %[[Z:.*]] = graph.contract
-// CHECK:       exec.fused
-// CHECK-SAME:  %[[X]]
+// CHECK:       %[[X:.*]] = graph.contract
+// CHECK:       exec.fused(%[[X]]) : (tensor<8x4x36xf32>) -> (tensor<4xf32>, tensor<8x4x36xf32>)
+// CHECK:       graph.contract
+// CHECK:       exec.fused({{.*}}%[[X]]
 // CHECK:         graph.sub
 // CHECK:         graph.mul
-func.func @kept(%x: tensor<8x4x36xf32>, %w: tensor<36x36xf32>) -> tensor<8x4x36xf32> {
+func.func @kept(%a: tensor<8x4x36xf32>, %w: tensor<36x36xf32>) -> tensor<8x4x36xf32> {
+  %x = graph.contract "bcx,xy->bcy" %a, %w : (tensor<8x4x36xf32>, tensor<36x36xf32>) -> tensor<8x4x36xf32>
+  %count = graph.constant dense<288.0> : tensor<4xf32> : tensor<4xf32>
+  %s = graph.reduce sum %x [0, 2] : (tensor<8x4x36xf32>) -> tensor<4xf32>
+  %m = graph.div %s, %count : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %b = graph.broadcast %m [1] : (tensor<4xf32>) -> tensor<8x4x36xf32>
+  %d = graph.sub %x, %b : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  %y = graph.mul %d, %d : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  %z = graph.contract "bcx,xy->bcy" %y, %w : (tensor<8x4x36xf32>, tensor<36x36xf32>) -> tensor<8x4x36xf32>
+  %r = graph.mul %z, %d : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  return %r : tensor<8x4x36xf32>
+}
+
+// A batch is there for a while alone: the difference is stored.
+// CHECK-LABEL: func.func @batch
+// CHECK:       exec.fused
+// CHECK-SAME:  -> (tensor<8x4x36xf32>, tensor<8x4x36xf32>)
+func.func @batch(%x: tensor<8x4x36xf32>, %w: tensor<36x36xf32>) -> tensor<8x4x36xf32> {
   %count = graph.constant dense<288.0> : tensor<4xf32> : tensor<4xf32>
   %s = graph.reduce sum %x [0, 2] : (tensor<8x4x36xf32>) -> tensor<4xf32>
   %m = graph.div %s, %count : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -67,7 +82,8 @@ func.func @kept(%x: tensor<8x4x36xf32>, %w: tensor<36x36xf32>) -> tensor<8x4x36x
 // CHECK-LABEL: func.func @stored
 // CHECK:       exec.fused
 // CHECK-SAME:  -> (tensor<8x4x36xf32>, tensor<8x4x36xf32>)
-func.func @stored(%x: tensor<8x4x36xf32>, %w: tensor<36x36xf32>) -> (tensor<8x4x36xf32>, tensor<8x4x36xf32>) {
+func.func @stored(%a: tensor<8x4x36xf32>, %w: tensor<36x36xf32>) -> (tensor<8x4x36xf32>, tensor<8x4x36xf32>) {
+  %x = graph.contract "bcx,xy->bcy" %a, %w : (tensor<8x4x36xf32>, tensor<36x36xf32>) -> tensor<8x4x36xf32>
   %count = graph.constant dense<288.0> : tensor<4xf32> : tensor<4xf32>
   %s = graph.reduce sum %x [0, 2] : (tensor<8x4x36xf32>) -> tensor<4xf32>
   %m = graph.div %s, %count : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
