@@ -376,10 +376,17 @@ void BlockFusion::repeatInReaders() {
         if (reader != group.get())
           readers[reader].push_back(&use);
       }
+      // Without the op the others must be one kernel still.
+      SmallVector<Operation *> rest(group->ops);
+      llvm::erase(rest, op);
+      bool isUsedHere =
+          llvm::any_of(op->getUsers(), [&](Operation *user) { return groupOf.lookup(user) == group.get(); });
+      if (isStored || readers.empty() || (!isUsedHere && !rest.empty() && !isKernel(rest)))
+        continue;
       for (auto &[reader, uses] : readers)
-        if (isStored || !repeat(op, *reader, uses, readers.size() == 1 && mayKeepOperands(op, *group)))
+        if (!repeat(op, *reader, uses, readers.size() == 1 && mayKeepOperands(op, *group)))
           break;
-      if (op->use_empty() && readers.size()) {
+      if (op->use_empty()) {
         llvm::erase(group->ops, op);
         groupOf.erase(op);
         // The allocator may make another op at the address of this one, so no table may still name it.
