@@ -91,7 +91,7 @@ MUTATIONS = [
     Mutation("fusion: a sum over ranks lies between two kernels that become one", "passes/exec/local/Fuse.cpp",
              " && !liesBetween(*group, *reader)", "", FUSION),
     Mutation("fusion: kernels wait for whatever is stored", "passes/exec/local/Fuse.cpp",
-             "stored <= kSmall * read ? reader : nullptr", "reader", FUSION),
+             "constexpr double kSmall = 1.0 / 16", "constexpr double kSmall = 16", FUSION),
     Mutation("winograd: kernels of the gradient are not turned", "runtime/kernels/vector/Winograd.cpp",
              "at == 0 ? 3 : at == 3 ? 0 : at", "at", WINDOWS),
     Mutation("winograd: the last row of an odd image", "runtime/kernels/vector/Winograd.cpp",
