@@ -376,12 +376,14 @@ void BlockFusion::repeatInReaders() {
         if (reader != group.get())
           readers[reader].push_back(&use);
       }
+      if (isStored || readers.empty())
+        continue;
       // Without the op the others must be one kernel still.
-      SmallVector<Operation *> rest(group->ops);
-      llvm::erase(rest, op);
       bool isUsedHere =
           llvm::any_of(op->getUsers(), [&](Operation *user) { return groupOf.lookup(user) == group.get(); });
-      if (isStored || readers.empty() || (!isUsedHere && !rest.empty() && !isKernel(rest)))
+      SmallVector<Operation *> rest(group->ops);
+      llvm::erase(rest, op);
+      if (!isUsedHere && !rest.empty() && !isKernel(rest))
         continue;
       for (auto &[reader, uses] : readers)
         if (!repeat(op, *reader, uses, readers.size() == 1 && mayKeepOperands(op, *group)))

@@ -18,8 +18,6 @@ namespace dtcc::rt::DTCC_SIMD_LEVEL {
 namespace {
 
 constexpr int side = 4, taps = 3; // of a transformed tile; of a kernel
-/// Tiles of a panel: as many as a register block of products has.
-constexpr int64_t panelTiles = 64;
 static_assert(side * side == winogradPositions && winogradChannels % lanes == 0);
 
 DTCC_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -81,7 +79,7 @@ struct Panels {
   float *data;
   int64_t channels;
   float *at(int64_t panel, int64_t position, int64_t channel) const {
-    return data + ((panel * winogradPositions + position) * channels + channel) * panelTiles;
+    return data + ((panel * winogradPositions + position) * channels + channel) * winogradPanel;
   }
 };
 
@@ -251,27 +249,29 @@ void winograd(const WinogradProblem &p, const float *transformed, const float *x
     transformImages(p, x, c, 1, part.firstRow, part.rows, lines, channel);
     for (int i = 0; i < winogradPositions; ++i)
       for (int64_t t = 0; t < tiles; t += lanes)
-        store(panels.at(t / panelTiles, i, c) + t % panelTiles, load(channel.at(0, t) + i * channel.position));
+        store(panels.at(t / winogradPanel, i, c) + t % winogradPanel, load(channel.at(0, t) + i * channel.position));
   }
   const int64_t depth = evenDepth(p.inputs), step = p.inputs * p.outputs;
   for (int64_t o = 0; o < part.outputs; o += winogradOutputs) {
     const int64_t outputs = least(winogradOutputs, part.outputs - o);
-    for (int64_t t = 0; t < tiles; t += panelTiles)
+    for (int64_t t = 0; t < tiles; t += winogradPanel)
       for (int i = 0; i < winogradPositions; ++i) {
         // Turned by half, a kernel has its first and last positions exchanged along both dimensions.
         const auto turn = [](int at) __attribute__((always_inline)) { return at == 0 ? 3 : at == 3 ? 0 : at; };
         const int from = p.turned ? turn(i / side) * side + turn(i % side) : i;
         const int64_t outputStep = p.turned ? 1 : p.inputs, inputStep = p.turned ? p.outputs : 1;
         const float *kernels = transformed + from * step + (part.firstOutput + o) * outputStep;
-        const int64_t vectors = (least(panelTiles, tiles - t) + lanes - 1) / lanes;
+        const int64_t vectors = (least(winogradPanel, tiles - t) + lanes - 1) / lanes;
         float *out = results.at(0, t) + i * results.position;
         for (int64_t c = 0; c < p.inputs; c += depth) {
           const int64_t inputs = least(depth, p.inputs - c);
-          const float *left = kernels + c * inputStep, *right = panels.at(t / panelTiles, i, c);
+          const float *left = kernels + c * inputStep, *right = panels.at(t / winogradPanel, i, c);
           if (c == 0)
-            product<false>(outputs, vectors, inputs, left, outputStep, inputStep, right, panelTiles, out, results.step);
+            product<false>(outputs, vectors, inputs, left, outputStep, inputStep, right, winogradPanel, out,
+                           results.step);
           else
-            product<true>(outputs, vectors, inputs, left, outputStep, inputStep, right, panelTiles, out, results.step);
+            product<true>(outputs, vectors, inputs, left, outputStep, inputStep, right, winogradPanel, out,
+                          results.step);
         }
       }
     const int64_t plane = p.result[0] * p.result[1];

@@ -40,6 +40,8 @@ struct WinogradKernelPart {
 constexpr int64_t winogradPositions = 16;
 /// Channels whose products stand in scratch memory at a time, before they are transformed to results.
 constexpr int64_t winogradOutputs = 48;
+/// Tiles of a panel of transformed images, which products read from end to end: as many as a register block has.
+constexpr int64_t winogradPanel = 64;
 /// Most input and output channels of a part of the kernels' gradient, and most tiles whose products are summed at once
 /// (or a row of them).
 constexpr int64_t winogradChannels = 64, winogradDepth = 128;

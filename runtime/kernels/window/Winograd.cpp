@@ -49,8 +49,8 @@ int64_t lineFloats(const WinogradProblem &p) {
 
 int64_t winogradScratch(const WinogradProblem &p, int64_t rows) {
   const int64_t tiles = rows * p.tileColumns;
-  return lineFloats(p) +
-         winogradPositions * ((1 + winogradOutputs) * padded(tiles) + 32 + p.inputs * ceilDivide(tiles, 64) * 64);
+  return lineFloats(p) + winogradPositions * ((1 + winogradOutputs) * padded(tiles) + 32 +
+                                              p.inputs * ceilDivide(tiles, winogradPanel) * winogradPanel);
 }
 
 int64_t winogradSumScratch(const WinogradProblem &p) {

@@ -201,41 +201,39 @@ TEST(MaxPool, TakesTheFirstOfEqualCells) {
         dx[from] += dy[static_cast<size_t>(plane * w.resultCells() + to)];
       }
     }
-    size_t tables = 0;
-    const VectorKernels *const *table = supportedVectorKernels(tables);
-    for (size_t i = 0; i < 2 * tables; ++i) {
-      const VectorKernels &kernels = *table[i / 2];
-      const int threads = i % 2 ? 3 : 1;
-      ThreadTeam team(threads);
-      TeamScratch scratch(threads);
-      const PoolProblem problem = {planes, w, DTCC_F32};
-      scratch.reserve(static_cast<size_t>(poolScratch(problem)) * sizeof(float));
-      std::vector<float> gotY(y.size()), gotDx(dx.size(), NAN);
-      maxPool(team, kernels, problem, x.data(), gotY.data(), scratch);
-      maxPoolGrad(team, kernels, problem, dy.data(), x.data(), gotDx.data(), scratch);
-      EXPECT_EQ(0, std::memcmp(gotY.data(), y.data(), y.size() * sizeof(float)));
-      EXPECT_EQ(0, std::memcmp(gotDx.data(), dx.data(), dx.size() * sizeof(float)));
-      // With 16-bit floats the values are whole numbers. Gradients are rounded when they are read and once more when
-      // their sum is complete.
-      for (dtcc_dtype type : {DTCC_BF16, DTCC_F16}) {
-        const PoolProblem halves = {planes, w, type};
-        scratch.reserve(static_cast<size_t>(poolScratch(halves)) * sizeof(float));
-        const auto narrowed = [&](const std::vector<float> &values) {
-          std::vector<uint16_t> bits(values.size());
-          kernels.narrow(type, values.data(), static_cast<int64_t>(values.size()), bits.data());
-          return bits;
-        };
-        const auto halfX = narrowed(x), halfDy = narrowed(dy);
-        std::vector<uint16_t> halfY(y.size()), halfDx(dx.size(), 0xffff);
-        std::vector<float> roundedDy(dy.size()), want(dx.size());
-        kernels.widen(type, halfDy.data(), static_cast<int64_t>(dy.size()), roundedDy.data());
-        maxPool(team, kernels, halves, halfX.data(), halfY.data(), scratch);
-        maxPoolGrad(team, kernels, halves, halfDy.data(), halfX.data(), halfDx.data(), scratch);
-        maxPoolGrad(team, kernels, problem, roundedDy.data(), x.data(), want.data(), scratch);
-        EXPECT_EQ(halfY, narrowed(y));
-        EXPECT_EQ(halfDx, narrowed(want));
+    forEachInstructionSet([&](const VectorKernels &kernels) {
+      for (int threads : {1, 3}) {
+        ThreadTeam team(threads);
+        TeamScratch scratch(threads);
+        const PoolProblem problem = {planes, w, DTCC_F32};
+        scratch.reserve(static_cast<size_t>(poolScratch(problem)) * sizeof(float));
+        std::vector<float> gotY(y.size()), gotDx(dx.size(), NAN);
+        maxPool(team, kernels, problem, x.data(), gotY.data(), scratch);
+        maxPoolGrad(team, kernels, problem, dy.data(), x.data(), gotDx.data(), scratch);
+        EXPECT_EQ(0, std::memcmp(gotY.data(), y.data(), y.size() * sizeof(float)));
+        EXPECT_EQ(0, std::memcmp(gotDx.data(), dx.data(), dx.size() * sizeof(float)));
+        // With 16-bit floats the values are whole numbers. Gradients are rounded when they are read and once more when
+        // their sum is complete.
+        for (dtcc_dtype type : {DTCC_BF16, DTCC_F16}) {
+          const PoolProblem halves = {planes, w, type};
+          scratch.reserve(static_cast<size_t>(poolScratch(halves)) * sizeof(float));
+          const auto narrowed = [&](const std::vector<float> &values) {
+            std::vector<uint16_t> bits(values.size());
+            kernels.narrow(type, values.data(), static_cast<int64_t>(values.size()), bits.data());
+            return bits;
+          };
+          const auto halfX = narrowed(x), halfDy = narrowed(dy);
+          std::vector<uint16_t> halfY(y.size()), halfDx(dx.size(), 0xffff);
+          std::vector<float> roundedDy(dy.size()), want(dx.size());
+          kernels.widen(type, halfDy.data(), static_cast<int64_t>(dy.size()), roundedDy.data());
+          maxPool(team, kernels, halves, halfX.data(), halfY.data(), scratch);
+          maxPoolGrad(team, kernels, halves, halfDy.data(), halfX.data(), halfDx.data(), scratch);
+          maxPoolGrad(team, kernels, problem, roundedDy.data(), x.data(), want.data(), scratch);
+          EXPECT_EQ(halfY, narrowed(y));
+          EXPECT_EQ(halfDx, narrowed(want));
+        }
       }
-    }
+    });
   }
 }
 

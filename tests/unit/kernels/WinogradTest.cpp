@@ -92,4 +92,19 @@ TEST(Winograd, DoesNotFitOtherWindows) {
   EXPECT_TRUE(without([](ConvolutionProblem &p) { p.inputs = p.outputs = 1024; }));
 }
 
+TEST(Winograd, PaysForManyCellsInFullTiles) {
+  const auto pays = [](int64_t samples, int64_t channels, int64_t side) {
+    return WinogradConvolution::pays({samples, 1, channels, channels, square(side, side, 1, 1, side, side)});
+  };
+  // ResNet-50's layers at eight samples, the last of which has a quarter of its tiles empty, and one of 3 channels.
+  EXPECT_TRUE(pays(8, 64, 56));
+  EXPECT_TRUE(pays(8, 256, 14));
+  EXPECT_FALSE(pays(8, 512, 7));
+  EXPECT_FALSE(pays(8, 3, 56));
+  // The kernels are transformed for a few cells; rows of four tiles want many channels.
+  EXPECT_FALSE(pays(1, 256, 14));
+  EXPECT_FALSE(pays(32, 64, 8));
+  EXPECT_TRUE(pays(32, 128, 8));
+}
+
 } // namespace
