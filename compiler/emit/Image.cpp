@@ -307,8 +307,10 @@ LogicalResult ImageBuilder::addPhase(exec::PhaseOp op) {
   for (auto command : op.getOps<exec::CommandOpInterface>())
     if (failed(addCommand(command, op.getSymName() == spmd::kUpdatePhase)))
       return failure();
-  tables.phases.push_back({tables.string(op.getSymName()), first, uint32_t(tables.commands.size()) - first,
-                           spmd::exchangesAverages(op.getSymName())});
+  dtcc_phase_use use = spmd::exchangesAverages(op.getSymName()) ? DTCC_PHASE_EXCHANGES_AVERAGES
+                       : op.getSymName() == spmd::kGatherPhase  ? DTCC_PHASE_GATHERS_PARAMETERS
+                                                                : DTCC_PHASE_RUNS;
+  tables.phases.push_back({tables.string(op.getSymName()), first, uint32_t(tables.commands.size()) - first, use});
   phaseIndices[op.getSymName()] = phase;
   return success();
 }

@@ -99,6 +99,9 @@ void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
     manager.addNestedPass<exec::ProgramOp>(exec::createOffloadValues({target.copyCommands}));
   // Give buffers that one phase of a pipeline writes and another reads a slot for each micro-batch in flight.
   manager.addNestedPass<exec::ProgramOp>(exec::createAssignSlots({target.alignment}));
+  // Gather what is updated beside the forward pass of the next step.
+  if (target.runsStreams && options.machine)
+    manager.addPass(exec::createDeferGathersFor(*options.machine));
   // Give parameter collectives a communicator of their own if activations use the same group of ranks: NCCL orders the
   // collectives of a communicator.
   if (target.runsStreams)

@@ -61,14 +61,17 @@ inline constexpr llvm::StringLiteral kUpdatePhase = "update";
 /// The phases behind the update, which a step does not run: an evaluation computes the loss of every micro-batch, then
 /// sums it over all ranks. If a rank has several stages of a pipeline, each has a phase "evaluate.STAGE". An evaluation
 /// of averages over the steps begins and ends with an exchange of parameters and averages; another one leaves these
-/// phases out.
+/// phases out. Before an evaluation, copies of parameters are completed that the last step left incomplete
+/// (exec-defer-gathers).
 inline constexpr llvm::StringLiteral kEvaluatePhase = "evaluate", kScorePhase = "score";
+inline constexpr llvm::StringLiteral kGatherPhase = "gather_parameters";
 inline constexpr llvm::StringLiteral kTakeAveragePhase = "take_average", kReturnAveragePhase = "return_average";
 inline bool exchangesAverages(llvm::StringRef phase) {
   return phase == kTakeAveragePhase || phase == kReturnAveragePhase;
 }
 inline bool isOfEvaluation(llvm::StringRef phase) {
-  return phase == kScorePhase || phase.split('.').first == kEvaluatePhase || exchangesAverages(phase);
+  return phase == kScorePhase || phase == kGatherPhase || phase.split('.').first == kEvaluatePhase ||
+         exchangesAverages(phase);
 }
 
 /// Place of a graph.state: a bucket and an offset in elements, one pair for each stage of a

@@ -19,8 +19,10 @@
 
 namespace dtcc::exec {
 
-/// exec-chunk-exchanges, exec-fill-exchanges and exec-price-commands for a machine that no --cluster names.
+/// exec-chunk-exchanges, exec-defer-gathers, exec-fill-exchanges and exec-price-commands for a machine that no
+/// --cluster names.
 std::unique_ptr<mlir::Pass> createChunkExchangesFor(const cost::Machine &machine);
+std::unique_ptr<mlir::Pass> createDeferGathersFor(const cost::Machine &machine);
 std::unique_ptr<mlir::Pass> createFillExchangesFor(const cost::Machine &machine);
 std::unique_ptr<mlir::Pass> createPriceCommandsFor(const cost::Machine &machine);
 

@@ -303,6 +303,33 @@ def AdvanceUpdates : Pass<"exec-advance-updates", "::dtcc::exec::ProgramOp"> {
   let dependentDialects = ["::dtcc::exec::ExecDialect"];
 }
 
+def DeferGathers : Pass<"exec-defer-gathers", "::mlir::ModuleOp"> {
+  let summary = "gather updated parameters in the next step, before they are read";
+  let description = [{
+    Input: an `exec.program` whose commands all run on the compute stream. Output: the same program. Gathers of compute
+    buckets (16-bit copies of parameters that ZeRO 1 or 2 updates in shares) stand in the step's first forward passes
+    instead of its update phase.
+
+    Each gather moves before a command of a run of the step, and gets the slot of that run. The place is chosen by the
+    prices of the commands on the machine: the gather ends before the first command that reads the bucket, and one
+    gather after the other. If the program has an evaluation, a phase `gather_parameters` is added before it, with copies
+    of all these gathers. The runtime leaves this phase out if no step has run since the copies were complete.
+
+    Guarantees: gathers whose result a step also writes elsewhere stay, as those of early updates do. Gathers over a
+    communicator have one order, which is the same on all of its ranks.
+
+    Example (tests/passes/exec/defer-gathers.mlir):
+    ```mlir
+    exec.phase @microbatch repeat 2 {
+      exec.kernel @layer0 ..
+      exec.collective all_gather sum on @over.dp slot 0 ins(%mine : ..) outs(%w1 : ..)    // moved here from @update
+      exec.kernel @layer1 ins(%w1 : ..) ..
+    }
+    ```
+  }];
+  let options = [Option<"cluster", "cluster", "std::string", "\"8xh100\"", "a preset, as of --cluster">];
+}
+
 def OffloadValues : Pass<"exec-offload-values", "::dtcc::exec::ProgramOp"> {
   let summary = "offload saved activations to host memory";
   let description = [{

@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 15u
+#define DTCC_ABI_VERSION 16u
 
 /// Stands for no string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
@@ -238,11 +238,18 @@ typedef struct dtcc_wait {
   uint32_t command;
 } dtcc_wait;
 
+/// Phases of an evaluation that not every evaluation runs.
+typedef enum dtcc_phase_use {
+  DTCC_PHASE_RUNS = 0,               /* every other phase */
+  DTCC_PHASE_EXCHANGES_AVERAGES = 1, /* parameters and their averages change places: around an evaluation of these */
+  DTCC_PHASE_GATHERS_PARAMETERS = 2  /* copies of parameters are completed: if a step has run since they were */
+} dtcc_phase_use;
+
 typedef struct dtcc_phase {
   uint32_t name; /* string: "forward_backward", "update", ... */
   uint32_t first_command;
   uint32_t command_count;
-  uint32_t exchanges_averages; /* 1: parameters and their averages change places; 0 in every other phase */
+  uint32_t use; /* dtcc_phase_use */
 } dtcc_phase;
 
 /// One entry of a stage's step. Slots number micro-batches. An action begins when all streams of the one before have

@@ -556,6 +556,7 @@ void checkTables(const Image &image, uint64_t kernelCount) {
     check.string(image.phases()[i].name, "name must be a string");
     check.range(image.phases()[i].first_command, image.phases()[i].command_count, image.commands().size(),
                 "commands must exist");
+    check.require(image.phases()[i].use <= DTCC_PHASE_GATHERS_PARAMETERS, "use must be known", image.phases()[i].use);
   }
   for (size_t i = 0; i < image.actions().size(); ++i) {
     RowChecker check(image, "action", i);

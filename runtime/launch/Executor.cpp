@@ -8,6 +8,7 @@
 #include "runtime/launch/Executor.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dtcc::rt {
 
@@ -92,7 +93,8 @@ void Executor::run(const std::vector<Part> &some, uint32_t firstNumber, int64_t 
       }
     device.runPart(firstNumber + number, [this, &part, slots, exchanges] {
       for (const dtcc_action &action : part.actions)
-        if (action.slot < slots && (exchanges || !rank.image.phases()[action.phase].exchanges_averages))
+        if (const uint32_t use = rank.image.phases()[action.phase].use;
+            action.slot < slots && (use == DTCC_PHASE_RUNS || (use == DTCC_PHASE_EXCHANGES_AVERAGES && exchanges)))
           runAction(action);
     });
   }
@@ -100,14 +102,27 @@ void Executor::run(const std::vector<Part> &some, uint32_t firstNumber, int64_t 
 
 void Executor::runStep(const std::function<void(int64_t)> &beforeSlot) {
   run(parts, 0, rank.image.mesh().slots(), /*exchanges=*/false, beforeSlot);
+  areCopiesOld = true;
 }
 
 void Executor::runEvaluation(const std::function<void(int64_t)> &beforeSlot, bool ofAverages) {
+  gatherCopies();
   run(evaluation, static_cast<uint32_t>(parts.size()), rank.image.mesh().slots(), ofAverages, beforeSlot);
 }
 
 void Executor::runFirstOfEvaluation(const std::function<void(int64_t)> &beforeSlot, bool ofAverages) {
+  gatherCopies();
   run(evaluation, static_cast<uint32_t>(parts.size()), 1, ofAverages, beforeSlot);
+}
+
+void Executor::gatherCopies() {
+  if (!std::exchange(areCopiesOld, false))
+    return;
+  for (const dtcc_action &action : rowsOf(rank.stage.actions, rank.image.actions()))
+    if (rank.image.phases()[action.phase].use == DTCC_PHASE_GATHERS_PARAMETERS) {
+      device.beginStep();
+      device.runPart(static_cast<uint32_t>(parts.size() + evaluation.size() + 1), [&] { runAction(action); });
+    }
 }
 
 void Executor::exchangeAverages() {

@@ -69,12 +69,15 @@ private:
   void run(const std::vector<Part> &some, uint32_t firstNumber, int64_t slots, bool exchanges,
            const std::function<void(int64_t)> &beforeSlot);
   void runAction(const dtcc_action &action);
+  /// Completes the copies of parameters that a step leaves incomplete, if a step has run since the last time.
+  void gatherCopies();
 
   Rank &rank;
   Device &device;
   std::vector<Bound> table; /* of the stage's commands */
   std::vector<Part> parts;  /* of a step */
   std::vector<Part> evaluation;
+  bool areCopiesOld = false; /* whether a step has run since the copies of parameters were complete on all ranks */
 };
 
 /// Whether a stream beside the first uses each communicator.

@@ -34,7 +34,7 @@ std::string suggestion(const CLI::App &app, const std::vector<std::string> &argu
 
 bool hasAverages(const Image &image) {
   return std::any_of(image.phases().begin(), image.phases().end(),
-                     [](const dtcc_phase &phase) { return phase.exchanges_averages != 0; });
+                     [](const dtcc_phase &phase) { return phase.use == DTCC_PHASE_EXCHANGES_AVERAGES; });
 }
 
 /// Checks the options of averages, and completes them.

@@ -70,6 +70,8 @@ SEPARATE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(separate-
 PLACES = Test(("dtcc-opt",), "lit-22 -q tests/passes --filter '(spmd/stages|assign-streams|separate-parameters)'")
 CHUNKS = Test(("dtcc", "dtcc-opt", "dtcc_rt"), "lit-22 -q tests/passes tests/e2e --filter '(chunk-exchanges|chunked-exchanges)'")
 FILL = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(fill-exchanges|assign-streams|verify-errors)'")
+DEFER = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter defer-gathers")
+DEFERRED = Test(("dtcc", "dtcc_rt"), "lit-22 -q tests/e2e --filter cuda-deferred-gathers")
 ADVANCE = Test(("dtcc-opt",), "lit-22 -q tests/passes --filter '(advance-updates|early-updates)'")
 WINDOWS = unit("runtime-kernels", "Winograd.*:MaxPool.*")
 COPIES = unit("runtime-files", "StridedCopy.*")
@@ -161,6 +163,12 @@ MUTATIONS = [
              "ofActivations ? 4 : 2", "2", FILL),
     Mutation("streams: gathers of parameters wait for exchanges", "passes/exec/commands/FillExchanges.cpp",
              "collective.getKind() != CollectiveKind::AllGather", "true", FILL),
+    Mutation("gathers: copies that the update writes again are deferred", "passes/exec/commands/DeferGathers.cpp",
+             " && !touched.contains(buffer)", "", DEFER),
+    Mutation("gathers: stages wait for those of the phase that they reach", "passes/exec/commands/DeferGathers.cpp",
+             "(staged && gather.reader.run > 0)", "0", DEFER),
+    Mutation("gathers: an evaluation computes with old copies", "runtime/launch/Executor.cpp",
+             "if (!std::exchange(areCopiesOld, false))", "if (true)", DEFERRED),
     Mutation("chunks: parts with rows of each rank are slices", "passes/exec/local/ChunkExchanges.cpp",
              "if (cut.ranks == 1)\n    return slice", "if (true)\n    return slice", CHUNKS),
     Mutation("chunks: gradients are cut too", "passes/exec/local/ChunkExchanges.cpp",

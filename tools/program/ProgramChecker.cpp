@@ -160,6 +160,7 @@ void TableChecker::work() {
   each<dtcc_phase>("phase", program.phases(), [&](const dtcc_phase &phase) {
     string(phase.name);
     range(phase.first_command, phase.command_count, header.commands.count, "commands must exist");
+    require(phase.use <= DTCC_PHASE_GATHERS_PARAMETERS, "use must be known", phase.use);
   });
   each<dtcc_action>("action", program.actions(), [&](const dtcc_action &action) {
     index(action.phase, header.phases.count, "phase must exist");

@@ -69,6 +69,13 @@ private:
   enum Stream : size_t { Computes, Exchanges, ToHost, FromHost, Urgent };
   static constexpr size_t kStreams = 5;
 
+  /// A gather of exec-defer-gathers takes no memory: it completes a buffer that is always there. Those of a phase are
+  /// of several slots, so that few of them are under way at a time.
+  bool isDeferredGather(size_t at) {
+    auto op = dyn_cast<CollectiveOp>(commands[at].getOperation());
+    return op && op.getKind() == CollectiveKind::AllGather && op.getOfParameters() && op.getSlot();
+  }
+
   bool isOnHost(Value view) const { return buffers.onHost.contains(view.getDefiningOp<ViewOp>().getBuffer()); }
 
   Stream streamOf(size_t at, const llvm::StringSet<> &moved) {
@@ -132,6 +139,8 @@ private:
   /// A stream beside the first.
   struct Side {
     SmallVector<size_t> issued;
+    /// Those of them, by their numbers, whose memory is taken while they are under way.
+    SmallVector<int64_t> bounded;
     /// For each issued command: the last command of each stream that ends before it, and the number of commands of the
     /// compute stream before it.
     SmallVector<std::array<int64_t, kStreams>> ends;
@@ -172,6 +181,8 @@ private:
       op.setStream(stream);
     });
     ends[stream] = int64_t(mine.issued.size());
+    if (!isDeferredGather(at))
+      mine.bounded.push_back(ends[stream]);
     mine.issued.push_back(at);
     mine.ends.push_back(ends);
     mine.computed.push_back(computed);
@@ -179,9 +190,10 @@ private:
 
   /// The last command of the side stream that must have ended. This bounds the commands under way, and so their memory.
   int64_t lastThatEnds(Stream stream, const Side &side) const {
-    int64_t count = int64_t(side.issued.size());
-    if (stream == Exchanges || stream == Urgent)
-      return count - 1 - limits.inFlight;
+    if (stream == Exchanges || stream == Urgent) {
+      int64_t ended = int64_t(side.bounded.size()) - 1 - limits.inFlight;
+      return ended < 0 ? -1 : side.bounded[ended];
+    }
     // A copy from the host holds its memory from its start to its use, whenever it ends.
     if (stream == FromHost)
       return -1;

@@ -101,7 +101,8 @@ constexpr LibraryPrice kPrices[] = {
 SmallVector<ProgramPrices::Priced> ProgramPrices::price(PhaseOp phase) {
   gathers = false;
   phase.walk([&](CollectiveOp op) {
-    gathers |= runsBeside(op) && op.getOfParameters() && op.getKind() == CollectiveKind::AllGather;
+    // Those of one slot (exec-defer-gathers) run beside few products.
+    gathers |= runsBeside(op) && op.getOfParameters() && op.getKind() == CollectiveKind::AllGather && !op.getSlot();
   });
   SmallVector<Priced> commands;
   double computing = 0, beside = 0;

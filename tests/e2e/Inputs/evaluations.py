@@ -1,10 +1,10 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What metrics files say of evaluations: evaluations.py WHAT FILE [OTHER]
+"""What metrics files say of evaluations: evaluations.py WHAT FILE [OTHER [REACH]]
 
 steps       prints the steps behind which there was one
 like-step   the evaluation is, to 1e-6, the loss of step 1 of OTHER
-close       those of both files agree to 1e-6
+close       those of both files agree to 1e-6, or to REACH
 best        the smallest is, bit for bit, the one of OTHER
 last        the last is, bit for bit, the one of OTHER
 """
@@ -19,8 +19,8 @@ def rows(path, key):
     return found
 
 
-def close(a, b):
-    assert abs(a - b) <= 1e-6 * abs(b), (a, b)
+def close(a, b, reach=1e-6):
+    assert abs(a - b) <= reach * abs(b), (a, b)
 
 
 what, mine = sys.argv[1], rows(sys.argv[2], "eval_loss")
@@ -33,7 +33,7 @@ else:
     if what == "close":
         assert [step for step, _ in mine] == [step for step, _ in other]
         for (_, a), (_, b) in zip(mine, other):
-            close(a, b)
+            close(a, b, *map(float, sys.argv[4:]))
     else:
         chosen = min(loss for _, loss in mine) if what == "best" else mine[-1][1]
         assert other == [(other[0][0], chosen)], (mine, other)
