@@ -14,6 +14,7 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/ops/LogOnePlus.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -46,12 +47,6 @@ static Tensor exponentialBelow(Emitter &emit, const Tensor &x, double height, do
   Tensor cut = choose(emit, x, 0, emit.scalar(0, elementOf(x)), x);
   Tensor below = times(emit, plus(emit, emit.unary<graph::ExpOp>(times(emit, cut, 1 / width)), -1), height);
   return times(emit, choose(emit, x, 0, x, below), scale);
-}
-
-/// log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), which does not overflow.
-static Tensor softplus(Emitter &emit, const Tensor &x) {
-  Tensor small = emit.unary<graph::ExpOp>(emit.unary<graph::NegOp>(emit.unary<graph::AbsOp>(x)));
-  return emit.add(emit.unary<graph::ReluOp>(x), emit.unary<graph::LogOp>(plus(emit, small, 1)));
 }
 
 static LogicalResult geluRule(OpBinder &node) {

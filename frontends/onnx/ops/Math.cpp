@@ -12,6 +12,7 @@
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
 #include "frontends/onnx/emit/Logic.h"
+#include "frontends/onnx/ops/LogOnePlus.h"
 #include <cmath>
 
 using namespace mlir;
@@ -169,28 +170,39 @@ static LogicalResult reluRule(OpBinder &node) {
                                    : emit.binary<graph::MaxOp>(x, emit.scalar(0, elementOf(x))));
 }
 
-/// log(x + sqrt(x * x + Sign)): of a cosine for x >= 1, of a sine for x >= 0, which is odd.
-template <int Sign> static LogicalResult inverseHyperbolicRule(OpBinder &node) {
-  Emitter &emit = node.emit();
-  Tensor x = node.input(0), zero = emit.scalar(0, elementOf(x));
-  auto of = [&](const Tensor &t) {
-    Tensor root = emit.unary<graph::SqrtOp>(emit.add(emit.mul(t, t), emit.scalar(Sign, elementOf(x))));
-    return emit.unary<graph::LogOp>(emit.add(t, root));
-  };
-  if (Sign < 0)
-    return node.result(0, of(x));
-  // Each side of 0 by its own logarithm: the other one's argument would vanish.
-  Tensor least = emit.binary<graph::MaxOp>(x, zero), most = emit.binary<graph::MinOp>(x, zero);
-  Tensor below = emit.unary<graph::NegOp>(of(emit.unary<graph::NegOp>(most)));
-  return node.result(0, emit.select(emit.compare(graph::Predicate::ge, x, zero), of(least), below));
-}
-
-/// log((1 + x) / (1 - x)) / 2.
-static LogicalResult inverseTangentRule(OpBinder &node) {
+/// log(x + sqrt(x * x - 1)), for x >= 1.
+static LogicalResult inverseHyperbolicCosineRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0), one = emit.scalar(1, elementOf(x));
-  Tensor ratio = emit.div(emit.add(one, x), emit.sub(one, x));
-  return node.result(0, emit.mul(emit.unary<graph::LogOp>(ratio), emit.scalar(0.5, elementOf(x))));
+  Tensor root = emit.unary<graph::SqrtOp>(emit.sub(emit.mul(x, x), one));
+  return node.result(0, emit.unary<graph::LogOp>(emit.add(x, root)));
+}
+
+/// The odd function whose values for x >= 0 `side` gives. Its slope at 0 is that of `side`.
+static Tensor oddFunction(Emitter &emit, const Tensor &x, llvm::function_ref<Tensor(const Tensor &)> side) {
+  Tensor isBelow = emit.compare(graph::Predicate::lt, x, emit.scalar(0, elementOf(x)));
+  Tensor value = side(emit.select(isBelow, emit.unary<graph::NegOp>(x), x));
+  return emit.select(isBelow, emit.unary<graph::NegOp>(value), value);
+}
+
+/// log(x + sqrt(x * x + 1)) = log(1 + x + x * x / (1 + sqrt(x * x + 1))), in which small x do not vanish.
+static LogicalResult inverseHyperbolicSineRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  return node.result(0, oddFunction(emit, node.input(0), [&](const Tensor &x) {
+                       Tensor one = emit.scalar(1, elementOf(x)), square = emit.mul(x, x);
+                       Tensor root = emit.unary<graph::SqrtOp>(emit.add(square, one));
+                       return logOnePlusAny(emit, emit.add(x, emit.div(square, emit.add(root, one))));
+                     }));
+}
+
+/// log((1 + x) / (1 - x)) / 2 = log(1 + 2 * x / (1 - x)) / 2.
+static LogicalResult inverseHyperbolicTangentRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  return node.result(0, oddFunction(emit, node.input(0), [&](const Tensor &x) {
+                       auto scalar = [&](double value) { return emit.scalar(value, elementOf(x)); };
+                       Tensor excess = emit.div(emit.mul(x, scalar(2)), emit.sub(scalar(1), x));
+                       return emit.mul(logOnePlusAny(emit, excess), scalar(0.5));
+                     }));
 }
 
 /// Half of an angle whose tangent is t has the tangent t / (1 + sqrt(1 + t * t)). Three times halved, the angle is
@@ -244,9 +256,9 @@ void dtcc::onnx::addMathRules(RuleTable &table) {
   table.on("Atan", 7, {1, 1}, ofFloats<arctangentRule>);
   table.on("Asin", 7, {1, 1}, ofFloats<arcsineRule<false>>);
   table.on("Acos", 7, {1, 1}, ofFloats<arcsineRule<true>>);
-  table.on("Asinh", 9, {1, 1}, ofFloats<inverseHyperbolicRule<1>>);
-  table.on("Acosh", 9, {1, 1}, ofFloats<inverseHyperbolicRule<-1>>);
-  table.on("Atanh", 9, {1, 1}, ofFloats<inverseTangentRule>);
+  table.on("Asinh", 9, {1, 1}, ofFloats<inverseHyperbolicSineRule>);
+  table.on("Acosh", 9, {1, 1}, ofFloats<inverseHyperbolicCosineRule>);
+  table.on("Atanh", 9, {1, 1}, ofFloats<inverseHyperbolicTangentRule>);
   table.on("BitwiseNot", 18, {1, 1}, bitwiseNotRule);
   table.on("Tanh", 6, {1, 1}, ofFloats<unaryRule<graph::TanhOp>>);
   table.on("Erf", 9, {1, 1}, ofFloats<unaryRule<graph::ErfOp>>);
