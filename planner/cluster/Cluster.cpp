@@ -50,6 +50,7 @@ Fabric Cluster::fabric(size_t group) const {
     fabric.network = node.port;
     fabric.network.bytesPerSecond *= double(node.ports) / double(node.devicesPerNode());
     fabric.sharedPorts = node.ports < node.devicesPerNode();
+    fabric.portBytesPerSecond = node.port.bytesPerSecond;
   }
   return fabric;
 }
@@ -62,6 +63,7 @@ Fabric Cluster::fabric(size_t group, size_t kind) const {
   Fabric whole = fabric(group);
   own.network = whole.network;
   own.sharedPorts = whole.sharedPorts;
+  own.portBytesPerSecond = whole.portBytesPerSecond;
   if (node.link.bytesPerSecond > 0)
     own.link = node.link;
   return own;

@@ -55,8 +55,8 @@ double Machine::secondsForSent(double bytes, const Group &group) const {
   return secondsForTransfer({CollectiveKind::AllGather, whole, group});
 }
 
-double Machine::secondsToSend(double bytes, int64_t stride) const {
-  return Collectives(fabric, constants).secondsToSend(bytes, stride);
+double Machine::secondsToSend(double bytes, const Hop &hop) const {
+  return Collectives(fabric, constants).secondsToSend(bytes, hop);
 }
 
 // No clock of its own slows one rank of a processor.

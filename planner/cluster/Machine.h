@@ -41,8 +41,8 @@ struct Machine {
   double secondsForTransfer(const Transfer &transfer) const;
   /// Seconds of an exchange in which each rank of `group` sends `bytes`; 0 for no bytes.
   double secondsForSent(double bytes, const Group &group) const;
-  /// Seconds of one message between neighbours.
-  double secondsToSend(double bytes, int64_t stride) const;
+  /// Seconds of one of the messages of a hop, all of which are sent at a time.
+  double secondsToSend(double bytes, const Hop &hop) const;
   /// Factor by which a rank's time grows because it waits for the slowest rank.
   double straggling() const;
   /// Bytes that the ranks of a node gather from each other in the time in which that starts: fewer are not worth a

@@ -136,12 +136,18 @@ double Collectives::seconds(const Transfer &transfer) const {
   return constants.collectiveLaunch + best;
 }
 
-double Collectives::secondsToSend(double bytes, int64_t stride) const {
-  if (fabric.sharedMemory && stride < fabric.domain)
-    return bytes > 0 ? fabric.link.latencySeconds + bytes / (fabric.link.bytesPerSecond * constants.nvlink) : 0;
-  double rate = stride < fabric.domain ? std::min(fabric.link.bytesPerSecond * constants.sendLink, linkRate(2))
-                                       : fabric.network.bytesPerSecond * constants.sendNetwork;
-  return bytes > 0 ? constants.sendLatency + bytes / rate : 0;
+double Collectives::secondsToSend(double bytes, const Hop &hop) const {
+  if (bytes <= 0)
+    return 0;
+  const bool isNear = hop.isWithin(fabric.domain);
+  if (fabric.sharedMemory && isNear)
+    return fabric.link.latencySeconds + bytes / (fabric.link.bytesPerSecond * constants.nvlink);
+  if (isNear)
+    return constants.sendLatency + bytes / std::min(fabric.link.bytesPerSecond * constants.sendLink, linkRate(2));
+  double rate = fabric.network.bytesPerSecond;
+  if (fabric.sharedPorts && hop.apart < fabric.domain)
+    rate = std::min(fabric.portBytesPerSecond, rate * double(fabric.domain) / double(std::max<int64_t>(1, hop.width)));
+  return constants.sendLatency + bytes / (rate * constants.sendNetwork);
 }
 
 double communicatorBytes(const Spread &spread) {

@@ -27,6 +27,8 @@ struct Fabric {
   bool switchSums = false;
   /// Fewer ports than devices leave a node: `network` is a device's share of them.
   bool sharedPorts = false;
+  /// Bytes per second of one port, if they are shared.
+  double portBytesPerSecond = 0;
   /// Ranks share the memory of a processor: no algorithms to choose from, and latencies are the link's.
   bool sharedMemory = false;
 };
@@ -39,14 +41,24 @@ struct Spread {
 };
 Spread spreadOf(const Group &group, int64_t domain);
 
+/// Messages of `width` ranks, of which the first is rank `first`, to the ranks `apart` above them: those of a stage of
+/// a pipeline to the next.
+struct Hop {
+  int64_t first = 0, apart = 1, width = 1;
+  /// Whether the ranks of both sides are of one domain.
+  bool isWithin(int64_t domain) const { return first / domain == (first + apart + width - 1) / domain; }
+};
+
 class Collectives {
 public:
   Collectives(const Fabric &fabric, const Constants &constants) : fabric(fabric), constants(constants) {}
 
   /// 0 for a group of one rank or no bytes.
   double seconds(const Transfer &transfer) const;
-  /// One message between neighbours `stride` apart.
-  double secondsToSend(double bytes, int64_t stride) const;
+  /// One message between ranks `stride` apart, which share a domain if that reaches so far.
+  double secondsToSend(double bytes, int64_t stride) const { return secondsToSend(bytes, Hop{0, stride, 1}); }
+  /// One of the messages of a hop, all at a time. Where few ranks of a node send out of it, they share its ports alone.
+  double secondsToSend(double bytes, const Hop &hop) const;
   /// Bytes a second that a rank of a ring sends while large messages move.
   double busRate(const Spread &spread) const;
 

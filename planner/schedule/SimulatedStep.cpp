@@ -60,12 +60,20 @@ static void addHost(std::vector<SimulatedUnit> &units, const cost::StepProblem &
   units.back().inputGradient += host;
 }
 
-/// The message behind the last stage so far, whose last layer sends on `bytes`.
-static void addMessage(SimulatedStep &step, double bytes, const cost::StepProblem &problem,
-                       const cost::Constants &constants) {
-  if (problem.parallel.pp > 1)
-    step.sendSeconds.push_back(
-        cost::Collectives(problem.fabric, constants).secondsToSend(bytes, problem.parallel.stageStride()));
+/// Adds the boundary behind the last stage so far, over which its last layer sends `bytes`. The rank of the last stage
+/// sends to that of the first.
+static void addBoundary(SimulatedStep &step, double bytes, const cost::StepProblem &problem,
+                        const cost::Constants &constants) {
+  const plan::Parallelism &plan = problem.parallel;
+  if (plan.pp <= 1)
+    return;
+  const int64_t rank = int64_t(step.stages.size() - 1) % plan.pp, stride = plan.stageStride();
+  const cost::Hop hop =
+      rank + 1 < plan.pp ? cost::Hop{rank * stride, stride, stride} : cost::Hop{0, rank * stride, stride};
+  const bool isNear = hop.isWithin(problem.fabric.domain);
+  step.boundaries.push_back({cost::Collectives(problem.fabric, constants).secondsToSend(bytes, hop),
+                             isNear ? SimulatedLink::Node : SimulatedLink::Network,
+                             isNear ? constants.sendLink : constants.sendNetwork});
 }
 
 /// All but the stages.
@@ -81,13 +89,10 @@ static void addRest(SimulatedStep &step, const cost::StepProblem &problem, bool 
     step.ends.push_back({end.reduce, end.update, end.gather});
   }
   step.sendBlocks = 1 - software.sendsHidden;
-  bool near = plan.stageStride() < problem.fabric.domain;
-  step.sendLink = near ? SimulatedLink::Node : SimulatedLink::Network;
-  step.sendShare = near ? constants.sendLink : constants.sendNetwork;
   cost::Spread spread = cost::spreadOf(plan.dataGroup(), problem.fabric.domain);
   step.dataLink = spread.nodes == 1 ? SimulatedLink::Node : SimulatedLink::Network;
   step.dataShare = spread.nodes == 1 ? constants.nvlink : constants.network;
-  if (problem.fabric.sharedPorts && near)
+  if (problem.fabric.sharedPorts && plan.stageStride() < problem.fabric.domain)
     step.portSharers = std::clamp<int64_t>(problem.fabric.domain / plan.stageStride(), 1, plan.pp);
   step.reduceWindow = std::min(1.0, software.dataWindow);
   step.ahead = software.dataWindow > 0;
@@ -119,7 +124,7 @@ SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const cost::Cons
       }
       addHost(units, problem, constants, calibration);
       step.stages.push_back(std::move(units));
-      addMessage(step, sent, problem, constants);
+      addBoundary(step, sent, problem, constants);
     }
   addRest(step, problem, inUnits, constants, calibration);
   return step;
@@ -139,7 +144,7 @@ SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const std::vecto
     }
     addHost(units, problem, constants, {});
     step.stages.push_back(std::move(units));
-    addMessage(step, layers.empty() ? 0 : problem.layers[layers.back()].leavingBytes, problem, constants);
+    addBoundary(step, layers.empty() ? 0 : problem.layers[layers.back()].leavingBytes, problem, constants);
   }
   addRest(step, problem, inUnits, constants, {});
   return step;
@@ -152,8 +157,8 @@ SimulatedStep onKinds(const std::vector<SimulatedStep> &steps, const std::vector
   for (size_t rank = 0; rank < kindOfRank.size(); ++rank)
     step.ends[rank] = steps[kindOfRank[rank]].ends[rank];
   for (const SimulatedStep &each : steps)
-    for (size_t stage = 0; stage < step.sendSeconds.size(); ++stage)
-      step.sendSeconds[stage] = std::max(step.sendSeconds[stage], each.sendSeconds[stage]);
+    for (size_t stage = 0; stage < step.boundaries.size(); ++stage)
+      step.boundaries[stage].seconds = std::max(step.boundaries[stage].seconds, each.boundaries[stage].seconds);
   return step;
 }
 

@@ -198,13 +198,14 @@ void StepTasks::addMessage(int64_t rank, const Action &action, Id done) {
   }
   TimelineWork work = forward ? TimelineWork::SendForward : TimelineWork::SendBackward;
   Id stream = forward ? own.forward : own.backward, sent = done;
-  size_t boundary = size_t(std::min(action.stage, to));
-  double seconds = boundary < step.sendSeconds.size() ? step.sendSeconds[boundary] : 0;
+  const size_t lower = size_t(std::min(action.stage, to));
+  const StageBoundary boundary = lower < step.boundaries.size() ? step.boundaries[lower] : StageBoundary();
   for (double part : {step.sendBlocks, 1 - step.sendBlocks}) {
     if (part <= 0)
       continue;
-    Id task = add(stream, part * seconds, rank, TimelineStream::Messages, work, action.stage, action.microbatch);
-    linkUp(task, own, ranks[size_t(home)], step.sendLink, step.sendShare);
+    Id task =
+        add(stream, part * boundary.seconds, rank, TimelineStream::Messages, work, action.stage, action.microbatch);
+    linkUp(task, own, ranks[size_t(home)], boundary.link, boundary.share);
     simulation.wait(task, sent);
     if (sent == done && step.sendBlocks > 0)
       own.blocked = task;
@@ -325,12 +326,16 @@ std::string SimulatedStep::check(const Schedule &schedule) const {
     for (double value : {end.reduce, end.update, end.gather})
       if (!isAmount(value))
         return "times of the end of a step must be finite and not negative";
-  if (!std::all_of(sendSeconds.begin(), sendSeconds.end(), isAmount))
-    return "times of messages must be finite and not negative";
+  for (const StageBoundary &boundary : boundaries) {
+    if (!isAmount(boundary.seconds))
+      return "times of messages must be finite and not negative";
+    if (!isAmount(boundary.share) || boundary.share > 1)
+      return "shares of links must be 0 to 1";
+  }
   for (double value : {hostSeconds, straggling})
     if (!isAmount(value))
       return "times of a step must be finite and not negative";
-  for (double share : {sendBlocks, sendShare, dataShare, reduceWindow, contended})
+  for (double share : {sendBlocks, dataShare, reduceWindow, contended})
     if (!isAmount(share) || share > 1)
       return "shares of a step must be 0 to 1";
   return portSharers >= 1 ? "" : "ports must be shared by at least 1 rank";

@@ -40,20 +40,29 @@ struct SimulatedEnd {
 /// Link of a device for a transfer: within the node, or out of it.
 enum class SimulatedLink { Node, Network };
 
+/// What stands between a stage and the next.
+struct StageBoundary {
+  /// Of a message to the next stage, and of one back.
+  double seconds = 0;
+  /// The link of sender and receiver that a message takes, and the share of it that it takes while nothing else uses
+  /// it.
+  SimulatedLink link = SimulatedLink::Network;
+  double share = 1;
+};
+
 struct SimulatedStep {
   /// In the order of the forward pass; the schedule says which rank has which.
   std::vector<std::vector<SimulatedUnit>> stages;
   /// End of the step, for each rank of the pipeline.
   std::vector<SimulatedEnd> ends;
-  /// For each stage but the last, one message to the next stage, and as long one back from there; empty: they take no
-  /// time.
-  std::vector<double> sendSeconds;
+  /// For each stage but the last; empty: messages take no time.
+  std::vector<StageBoundary> boundaries;
   /// The share of a message in which its sender waits.
   double sendBlocks = 0;
-  /// The share of its link that a message, and that a collective over the ranks that hold the same
-  /// parameters, take while nothing else uses it.
-  SimulatedLink sendLink = SimulatedLink::Network, dataLink = SimulatedLink::Network;
-  double sendShare = 1, dataShare = 1;
+  /// The link of a collective over the ranks that hold the same parameters, and the share of it that it takes while
+  /// nothing else uses it.
+  SimulatedLink dataLink = SimulatedLink::Network;
+  double dataShare = 1;
   /// Neighbouring ranks of the pipeline whose nodes' ports are one for all.
   int64_t portSharers = 1;
   /// Reductions begin when this share of a stage's last backward pass is left; 0: when the rank has

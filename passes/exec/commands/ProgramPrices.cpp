@@ -225,7 +225,8 @@ double ProgramPrices::secondsOfReceive(const Communication &message) const {
   int64_t peer = message.peer;
   if (members && peer < int64_t(members->size()))
     peer = (*members)[peer];
-  int64_t apart = std::max<int64_t>(1, std::abs(stage - peer));
-  return machine.secondsToSend(double(message.bytesOut),
-                               apart * spmd::groupOf(spmd::toAxes(channel.getAxes()), mesh).stride);
+  const int64_t stride = spmd::groupOf(spmd::toAxes(channel.getAxes()), mesh).stride;
+  return machine.secondsToSend(
+      double(message.bytesOut),
+      {std::min(stage, peer) * stride, std::max<int64_t>(1, std::abs(stage - peer)) * stride, stride});
 }

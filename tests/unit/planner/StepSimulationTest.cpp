@@ -71,12 +71,10 @@ TEST(StepSimulation, UnequalStages) {
 /// both ways of every other micro-batch.
 TEST(StepSimulation, MessagesTakeTime) {
   SimulatedStep step = equalStages(4, 1, {1, 1, 1});
-  step.sendSeconds.assign(3, 0.25);
-  step.sendShare = 0;
+  step.boundaries.assign(3, {0.25, SimulatedLink::Network, 0});
   EXPECT_NEAR(secondsOf(step, scheduleNamed("gpipe", 4, 8)), 11 * 3 + 2 * 3 * 0.25, 1e-9);
   SimulatedStep two = equalStages(2, 1, {1, 1, 1});
-  two.sendSeconds.assign(1, 0.25);
-  two.sendShare = 0;
+  two.boundaries.assign(1, {0.25, SimulatedLink::Network, 0});
   EXPECT_NEAR(secondsOf(two, scheduleNamed("1f1b", 2, 8)), 9 * 3 + 8 * 0.25, 1e-9);
 }
 
@@ -111,7 +109,7 @@ TEST(StepSimulation, UnitsAreGatheredAhead) {
 /// A message that moves beside a reduction over the same port takes twice as long.
 TEST(StepSimulation, MessagesAndReductionsShareAPort) {
   SimulatedStep step = equalStages(2, 1, {1, 1, 1});
-  step.sendSeconds.assign(1, 1.0);
+  step.boundaries.assign(1, {1.0});
   step.ends[1] = {4, 0, 0};
   Schedule schedule = scheduleNamed("1f1b", 2, 1);
   // F0, send, F1, B1; then 2 seconds at half speed, and 3 of the reduction are left.
@@ -144,11 +142,10 @@ TEST(StepSimulation, NeverBelowTheBounds) {
     for (int64_t rank = 0; rank < p; ++rank)
       step.ends.push_back({draw(4), draw(1), draw(2)});
     for (size_t stage = 0; stage + 1 < step.stages.size(); ++stage) {
-      step.sendSeconds.push_back(draw(0.5));
-      through += p > 1 ? 2 * step.sendSeconds.back() : 0;
+      step.boundaries.push_back({draw(0.5), random() % 2 ? SimulatedLink::Node : SimulatedLink::Network, draw(1)});
+      through += p > 1 ? 2 * step.boundaries.back().seconds : 0;
     }
     step.sendBlocks = draw(1);
-    step.sendShare = draw(1);
     step.reduceWindow = draw(1);
     step.ahead = random() % 2;
     step.contended = draw(0.2);
@@ -257,7 +254,7 @@ TEST(StepSimulation, PartsStandForTheWhole) {
 
 TEST(StepSimulation, NamesItsEvents) {
   SimulatedStep step = equalStages(2, 1, {1, 1, 1});
-  step.sendSeconds.assign(1, 1.0);
+  step.boundaries.assign(1, {1.0});
   step.ends[0] = {1, 1, 1};
   cost::StepTimeline timeline = simulate(step, scheduleNamed("1f1b", 2, 1), /*record=*/true);
   std::string names;
