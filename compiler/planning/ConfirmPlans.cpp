@@ -18,14 +18,22 @@ using namespace dtcc;
 
 /// Plans that are lowered at most; those that are refused at once cost little. How often one of them is solved again
 /// for less memory.
-static constexpr size_t kTries = 12, kRefusals = 48;
+static constexpr size_t kTries = 24, kRefusals = 48;
 /// Number of plans, smallest first, that are lowered if all of the best are too large.
 static constexpr size_t kSmallest = 6;
 static constexpr int kSolves = 2;
 /// Left free when a plan is solved again: its error changes with it.
 static constexpr double kMargin = 0.995;
+/// Share of the estimate of one plan that another one is below if it holds less.
+static constexpr double kLess = 0.999;
 
 static double withoutCommunicators(const plan::MemoryParts &memory) { return memory.total() - memory.communicators; }
+
+/// ", with 12 blocks recomputed,": plans of a shape differ in it. Empty if none is.
+static std::string withRecomputed(const plan::PlanReport &report) {
+  size_t blocks = report.recomputed();
+  return blocks == 0 ? "" : llvm::formatv(", with {0} block{1} recomputed,", blocks, blocks == 1 ? "" : "s").str();
+}
 
 namespace {
 
@@ -61,13 +69,21 @@ private:
   /// Lowers the first of the row: what becomes of it, if it is to be taken.
   std::optional<Tried> next();
   Tried lower(Candidate candidate, const plan::Plan &plan);
-  /// Solves the shape of `before` again, whose program needs `times` the estimated memory.
+  /// Solves the shape of `before` again, whose program needs `times` the estimated memory. The plans of the shape whose
+  /// blocks are all alike are tried too: a mixture's estimate says little of theirs.
   void solveAgain(const Candidate &before, double times);
+  /// A plan of a shape that was tried before.
+  Candidate another(const plan::Parallelism &shape, plan::StageSolution stages, double limit, int solves);
+  /// Puts a plan into the row.
+  void insert(Candidate made);
   void passOver(const Tried &tried);
   /// Leaves out the plans of the row that are told to take less than `seconds`: they were not compiled, and those
   /// before them were too large.
   void leaveOutFaster(double seconds);
   LogicalResult accept(Tried tried);
+  /// Takes the first plan that fits by its estimate, or the first of all: no program can be compiled for devices of
+  /// several kinds.
+  LogicalResult acceptMixed();
   LogicalResult refuse();
 
   ModuleOp module;
@@ -111,20 +127,42 @@ Confirmation::Tried Confirmation::lower(Candidate candidate, const plan::Plan &w
   return tried;
 }
 
+Candidate Confirmation::another(const plan::Parallelism &shape, plan::StageSolution stages, double limit, int solves) {
+  Candidate made{{shape, std::move(stages), 0}, {}, limit, solves};
+  made.plan.seconds = result.pricer->refine(shape, made.plan.stages);
+  made.report = result.pricer->describe(made.plan);
+  return made;
+}
+
+void Confirmation::insert(Candidate made) {
+  auto at = llvm::find_if(row, [&](const Candidate &other) { return other.plan.seconds > made.plan.seconds; });
+  row.insert(at, std::move(made));
+}
+
 void Confirmation::solveAgain(const Candidate &before, double times) {
+  const plan::Parallelism &shape = before.plan.shape;
+  if (before.solves == 0)
+    for (plan::StageSolution &alike : result.pricer->others(shape, plan::kNever))
+      if (!alike.isInfeasible() && alike.modes != before.plan.stages.modes)
+        if (Candidate made = another(shape, std::move(alike), before.limit, before.solves + 1);
+            made.report.memory.total() < kLess * before.report.memory.total())
+          insert(std::move(made));
   if (before.solves == kSolves)
     return;
-  double usable = result.pricer->facts().usableBytes(before.plan.shape);
-  Candidate again{{before.plan.shape, {}, 0}, {}, kMargin * usable / times, before.solves + 1};
+  double limit = kMargin * result.pricer->facts().usableBytes(shape) / times;
   if (before.limit > 0)
-    again.limit = std::min(again.limit, kMargin * before.limit);
-  again.plan.stages = result.pricer->solveWithin(before.plan.shape, again.limit);
-  if (again.plan.stages.isInfeasible())
+    limit = std::min(limit, kMargin * before.limit);
+  // A mixture is faster, and its program may again need more than it is told to.
+  const std::vector<uint32_t> &modes = before.plan.stages.modes;
+  if (!modes.empty() && llvm::all_equal(modes)) {
+    for (plan::StageSolution &alike : result.pricer->alikeWithin(shape, limit))
+      if (alike.modes == modes)
+        insert(another(shape, std::move(alike), limit, before.solves + 1));
     return;
-  again.plan.seconds = result.pricer->refine(again.plan.shape, again.plan.stages);
-  again.report = result.pricer->describe(again.plan);
-  auto at = llvm::find_if(row, [&](const Candidate &other) { return other.plan.seconds > again.plan.seconds; });
-  row.insert(at, std::move(again));
+  }
+  plan::StageSolution again = result.pricer->solveWithin(shape, limit);
+  if (!again.isInfeasible())
+    insert(another(shape, std::move(again), limit, before.solves + 1));
 }
 
 void Confirmation::passOver(const Tried &tried) {
@@ -135,10 +173,10 @@ void Confirmation::passOver(const Tried &tried) {
         llvm::formatv("its program leaves {0} to the host of a rank, {1} more than that has",
                       cost::formatBytes(tried.lowered.mostWithHost()), cost::formatBytes(tried.report.hostLack));
   else if (tried.lowered.module)
-    passed.why = llvm::formatv("its program needs {0}, {1} more than there is; the estimate was {2}",
-                               cost::formatBytes(tried.lowered.most().total()),
+    passed.why = llvm::formatv("its program{0} needs {1}, {2} more than there is; the estimate was {3}",
+                               withRecomputed(tried.report), cost::formatBytes(tried.report.memory.total()),
                                cost::formatBytes(tried.lowered.most().total() - usableBytes(tried)),
-                               cost::formatBytes(withoutCommunicators(*tried.report.estimated)));
+                               cost::formatBytes(tried.report.estimated->total()));
   result.report.passed.push_back(std::move(passed));
 }
 
@@ -190,9 +228,9 @@ LogicalResult Confirmation::refuse() {
   }
   errorStream() << "no plan fits: of the " << result.report.passed.size()
                 << " best ones that were compiled, none needs less than "
-                << cost::formatBytes(least ? least->lowered.most().total() : 0) << " a rank ("
+                << cost::formatBytes(least ? least->report.memory.total() : 0) << " a rank ("
                 << (least ? least->candidate.plan.shape.str() : "") << "), and a rank has "
-                << cost::formatBytes(least ? usableBytes(*least) : 0) << '\n';
+                << cost::formatBytes(least ? usableBytes(*least) + least->report.memory.communicators : 0) << '\n';
   return failure();
 }
 
@@ -204,9 +242,6 @@ Confirmation::Tried Confirmation::unlowered(Candidate candidate) {
 std::optional<Confirmation::Tried> Confirmation::next() {
   Candidate candidate = std::move(row.front());
   row.pop_front();
-  // A plan for which no program can be compiled is accepted at its estimate.
-  if (result.pricer->isMixed())
-    return unlowered(std::move(candidate));
   plan::Plan plan = result.pricer->write(candidate.plan.shape, candidate.plan.stages);
   if (!plan.whyNoProgram().empty()) {
     // The plan cannot be lowered, so its memory is its estimate, lowered as those of confirmed plans were.
@@ -234,7 +269,24 @@ std::optional<Confirmation::Tried> Confirmation::next() {
   return std::nullopt;
 }
 
+LogicalResult Confirmation::acceptMixed() {
+  auto fits = [](const Candidate &candidate) { return candidate.report.fits; };
+  auto first = result.anyMemory ? row.begin() : llvm::find_if(row, fits);
+  if (first == row.end())
+    first = row.begin();
+  for (const Candidate &other : llvm::make_range(row.begin(), first))
+    result.report.passed.push_back(
+        {other.plan.shape, llvm::formatv("by the estimate it holds {0}, {1} more than a device may use",
+                                         cost::formatBytes(other.report.memory.total()),
+                                         cost::formatBytes(result.report.excess(other.report)))});
+  Tried tried = unlowered(std::move(*first));
+  row.erase(row.begin(), std::next(first));
+  return accept(std::move(tried));
+}
+
 LogicalResult Confirmation::run() {
+  if (result.pricer->isMixed())
+    return acceptMixed();
   while (tooLarge < kTries && refusals < kRefusals && !row.empty())
     if (std::optional<Tried> tried = next())
       return accept(std::move(*tried));

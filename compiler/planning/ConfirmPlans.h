@@ -22,7 +22,7 @@ namespace dtcc {
 /// program beside the estimate, and which plans were passed over and why; `result.lowered` is its program. A plan that
 /// needs too much is solved once more with as much less memory as the estimate was wrong by. Where memory is no limit,
 /// or --mesh gives all ranks, the first that lowers is taken, or the one that needs least. Failure after one message,
-/// if none of the plans that are tried (a dozen) will do; `silent`: without it.
+/// if none of the plans that are tried (two dozen) will do; `silent`: without it.
 mlir::LogicalResult confirmPlans(mlir::ModuleOp module, const Options &options, SearchResult &result,
                                  bool silent = false);
 

@@ -53,6 +53,10 @@ public:
 
   /// Solves with a limit of `bytes` for a rank by the estimate of `describe`, without communicators.
   plan::StageSolution solveWithin(const plan::Parallelism &shape, double bytes);
+  /// The solutions with such a limit whose blocks all recompute alike.
+  std::vector<plan::StageSolution> alikeWithin(const plan::Parallelism &shape, double bytes) {
+    return solver.alike(shape, bytes, plan::kNever);
+  }
   /// The parts of a solved shape's step by the formulas (cost/Step.h). If the simulation takes longer, the difference
   /// counts as bubble, or with one stage as communication of dp.
   cost::StepSeconds price(const plan::Parallelism &shape, const plan::StageSolution &solution);
