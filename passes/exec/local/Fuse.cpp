@@ -92,6 +92,9 @@ private:
   KernelDependences dependences;
 };
 
+/// The order of the block, in which copies have places, too.
+static bool isEarlier(Operation *a, Operation *b) { return a->isBeforeInBlock(b); }
+
 /// Ops whose results are repeated in each kernel that reads them, in program order.
 SmallVector<Operation *> BlockFusion::withDuplicates(ArrayRef<Operation *> ops) const {
   llvm::SetVector<Operation *> all(ops.begin(), ops.end());
@@ -101,7 +104,7 @@ SmallVector<Operation *> BlockFusion::withDuplicates(ArrayRef<Operation *> ops) 
           producer && producer->getBlock() == &block && isDuplicable(producer) && isFusible(producer))
         all.insert(producer);
   SmallVector<Operation *> sorted(all.begin(), all.end());
-  llvm::sort(sorted, [&](Operation *a, Operation *b) { return numbers.lookup(a) < numbers.lookup(b); });
+  llvm::sort(sorted, isEarlier);
   return sorted;
 }
 
@@ -313,6 +316,17 @@ bool BlockFusion::mayKeepOperands(Operation *op, const Group &group) const {
   });
 }
 
+/// Moves a copy of a kernel to `before`, with the copies that it reads, where they stand behind that: the copy had its
+/// place before its first reader, and another one came.
+static void moveBefore(Operation *copy, Operation *before) {
+  if (!isEarlier(before, copy))
+    return;
+  copy->moveBefore(before);
+  for (Value operand : copy->getOperands())
+    if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == copy->getBlock())
+      moveBefore(producer, copy);
+}
+
 /// Lets `reader` make the op's result itself for `uses`, if what it reads for that is at most half as large, or, where
 /// the result is then stored nowhere, not much larger: that is kept in its place. Else returns false, and all is as it
 /// was.
@@ -333,15 +347,15 @@ bool BlockFusion::repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> use
   constexpr double kAsMuch = 1.0 / 16; // one number a channel
   if (reads > bytesOf(result) * (isOnlyReader ? 1 + kAsMuch : 0.5))
     return false;
-  auto isEarlier = [&](Operation *a, Operation *b) { return numbers.lookup(a) < numbers.lookup(b); };
   Operation *first = uses.front()->getOwner();
   for (OpOperand *use : uses)
     first = isEarlier(use->getOwner(), first) ? use->getOwner() : first;
   Operation *made = OpBuilder(first).clone(*op);
   for (OpOperand &operand : made->getOpOperands())
-    if (Value own = repeated.lookup({&reader, operand.get()}))
+    if (Value own = repeated.lookup({&reader, operand.get()})) {
       operand.set(own);
-  numbers[made] = numbers.lookup(first) - 1;
+      moveBefore(own.getDefiningOp(), made);
+    }
   for (OpOperand *use : uses)
     use->set(made->getResult(0));
   SmallVector<Operation *> ops(reader.ops);
@@ -350,7 +364,6 @@ bool BlockFusion::repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> use
   if (!isKernel(ops) || !sourcesAreKernels(made, reader)) {
     for (OpOperand *use : uses)
       use->set(result);
-    numbers.erase(made);
     made->erase();
     return false;
   }
@@ -515,8 +528,7 @@ void BlockFusion::run() {
       if (Operation *producer = operand.getDefiningOp())
         fence = std::max(fence, fences.lookup(producer));
     fences[&op] = fence;
-    // Between two there is room for what is repeated before the second.
-    numbers[&op] = number += 2;
+    numbers[&op] = ++number;
   }
   for (Operation &op : llvm::reverse(block)) {
     if (isa<spmd::SendOp>(op))

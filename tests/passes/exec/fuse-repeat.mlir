@@ -146,3 +146,24 @@ func.func @between(%d: tensor<8x4x36xf32>, %w: tensor<4x4xf32>, %out: tensor<8x4
   %e = graph.sub %dz, %p : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
   return %e, %out : tensor<8x4x36xf32>, tensor<8x4x36xf32>
 }
+
+// The copy of the cast stands before its first reader in the second kernel. The difference, which is repeated there
+// next, is read before that and reads the cast.
+// CHECK-LABEL: func.func @earlier
+// CHECK:       exec.fused
+// CHECK:       graph.contract
+// CHECK:       exec.fused
+// CHECK:         graph.cast
+// CHECK:         graph.sub
+func.func @earlier(%x: tensor<8x4x36xbf16>, %w: tensor<36x36xf32>, %y: tensor<8x4x36xbf16>) -> (tensor<8x4x36xf32>, tensor<8x4x36xf32>) {
+  %count = graph.constant dense<288.0> : tensor<4xf32> : tensor<4xf32>
+  %h = graph.add %x, %y : (tensor<8x4x36xbf16>, tensor<8x4x36xbf16>) -> tensor<8x4x36xbf16>
+  %f = graph.cast %h : (tensor<8x4x36xbf16>) -> tensor<8x4x36xf32>
+  %b = graph.broadcast %count [1] : (tensor<4xf32>) -> tensor<8x4x36xf32>
+  %d = graph.sub %f, %b : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  %e = graph.exp %d : tensor<8x4x36xf32>
+  %z = graph.contract "bcx,xy->bcy" %e, %w : (tensor<8x4x36xf32>, tensor<36x36xf32>) -> tensor<8x4x36xf32>
+  %k1 = graph.mul %z, %d : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  %k2 = graph.mul %k1, %f : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
+  return %k2, %e : tensor<8x4x36xf32>, tensor<8x4x36xf32>
+}
