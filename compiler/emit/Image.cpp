@@ -62,8 +62,12 @@ private:
 /// Stages share their groups by name: every rank opens all of them.
 LogicalResult ImageBuilder::addCommunicator(exec::CommunicatorOp op) {
   dtcc_communicator row = {tables.string(op.getSymName()), 0, tables.axes(spmd::toAxes(op.getAxes())), 0};
-  for (int64_t member : op.getMembers().value_or(ArrayRef<int64_t>()))
+  for (int64_t member : op.getMembers().value_or(ArrayRef<int64_t>())) {
+    if (member >= 64)
+      return op.emitOpError("must have members below 64, got: ")
+             << member << ": a parameter that several stages read needs a pipeline of at most 64 stages";
     row.members |= uint64_t(1) << member;
+  }
   auto [known, isNew] = communicators.try_emplace(op.getSymName(), uint32_t(tables.communicators.size()));
   if (isNew)
     tables.communicators.push_back(row);

@@ -30,7 +30,10 @@ WholeFile::WholeFile(const std::string &path, uint64_t bytes, bool create) : pat
   if (file < 0)
     failWrite(path, errno);
   if (create && bytes > 0) {
-    int error = posix_fallocate(file, 0, static_cast<off_t>(bytes));
+    int error = 0;
+    do
+      error = posix_fallocate(file, 0, static_cast<off_t>(bytes));
+    while (error == EINTR);
     if (error != 0) {
       close(file);
       unlink(path.c_str());

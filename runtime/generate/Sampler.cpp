@@ -12,15 +12,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace dtcc::rt {
 
 int64_t pickToken(std::span<const float> logits, const GenerateOptions &options, uint64_t seed, uint64_t number) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
   for (size_t i = 0; i < logits.size(); ++i)
-    if (std::isnan(logits[i]))
-      fail("the logit of token ", i, " is not a number: the weights that generation starts from are bad");
+    if (std::isnan(logits[i]) || logits[i] == infinity)
+      fail("the logit of token ", i, std::isnan(logits[i]) ? " is not a number" : " is infinite",
+           ": the weights that generation starts from are bad, or a 16-bit type overflowed");
   auto largest = std::max_element(logits.begin(), logits.end());
+  if (*largest == -infinity)
+    fail("the logits of all tokens are -inf: the model allows no token here");
   if (options.temperature == 0)
     return largest - logits.begin();
   std::vector<int64_t> order(logits.size());

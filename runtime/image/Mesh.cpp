@@ -22,7 +22,7 @@ std::vector<int64_t> Mesh::members(const dtcc_communicator &communicator, int64_
   std::vector<int64_t> mine = coordinates(rank, 0);
   const dtcc_axes &own = communicator.axes;
   auto takesPart = [&](int64_t coordinate) {
-    return communicator.members == 0 || communicator.members >> coordinate & 1;
+    return communicator.members == 0 || (coordinate < 64 && communicator.members >> coordinate & 1);
   };
   if (own.count > 0 && !takesPart(mine[own.ids[0]]))
     return {rank};

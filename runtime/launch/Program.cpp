@@ -28,6 +28,7 @@
 #include <iostream>
 #include <mutex>
 #include <numeric>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 
@@ -347,9 +348,18 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
   };
   // The first rank runs on the process's own thread: the only one that may call MPI.
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < ranks.size(); ++i)
-    threads.emplace_back(guarded, i);
-  guarded(0);
+  try {
+    for (size_t i = 1; i < ranks.size(); ++i)
+      threads.emplace_back(guarded, i);
+    guarded(0);
+  } catch (const std::system_error &error) {
+    // Those that have begun wait for the others.
+    failures.record(
+        std::make_exception_ptr(Error(Status::Memory, message("cannot start a thread for each of the ", ranks.size(),
+                                                              " ranks of this process: ", error.code().message()))),
+        /*echo=*/false);
+    transport.abort(static_cast<int>(Status::Memory));
+  }
   for (std::thread &thread : threads)
     thread.join();
   failures.rethrow();

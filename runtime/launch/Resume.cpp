@@ -30,7 +30,7 @@ std::string ruleText(const Image &image, const dtcc_command &command) {
     std::memcpy(&real, &attributes[i], sizeof real);
     // The bits of a double that is not 0 are a huge integer.
     constexpr int64_t mostInteger = int64_t(1) << 48;
-    bool integer = std::abs(attributes[i]) < mostInteger;
+    bool integer = attributes[i] > -mostInteger && attributes[i] < mostInteger;
     text += (i > 2 ? ", " : "") + (integer ? std::to_string(attributes[i]) : message(real));
   }
   return text + ")";

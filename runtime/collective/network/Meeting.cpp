@@ -93,7 +93,8 @@ void Meeting::gather(const Launch &launch) {
       int64_t verdict =
           claim.ranks != launch.processes || claim.rank < 1 || claim.rank >= launch.processes ? OtherCount : Welcome;
       std::lock_guard<std::mutex> guard(lock);
-      if (auto before = members.find(claim.rank); before != members.end() && !isGone(before->second))
+      if (auto before = members.find(claim.rank);
+          verdict == Welcome && before != members.end() && !isGone(before->second))
         verdict = TakenRank;
       MemberCard card{};
       auto soon = NetworkClock::now() + std::chrono::seconds(5);
@@ -170,7 +171,11 @@ void Meeting::join(const Launch &launch) {
   MemberCard mine = ownCard(launch, listening);
   if (!listening || !socket.send(&mine, sizeof mine, end))
     fail("rank ", launch.process, " cannot listen at its address: ", std::strerror(errno));
-  for (pollfd wanted{socket.number(), POLLIN, 0}; poll(&wanted, 1, /*milliseconds=*/50) == 0;) {
+  pollfd wanted{socket.number(), POLLIN, 0};
+  // A signal ends a wait of poll early; goesOn tells whether it ends the run.
+  for (int found = 0; (found = poll(&wanted, 1, /*milliseconds=*/50)) <= 0;) {
+    if (found < 0 && errno != EINTR)
+      fail("rank ", launch.process, " cannot wait at ", launch.rendezvous, ": ", std::strerror(errno));
     goesOn(launch, launch.rendezvous);
     if (NetworkClock::now() >= end)
       failWith(Status::Hang, "rank ", launch.process, " waited ", launch.hangSeconds, " s at ", launch.rendezvous,

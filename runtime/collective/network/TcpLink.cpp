@@ -131,7 +131,13 @@ void TcpLink::post(int64_t rank, uint32_t channel, std::vector<std::byte> data) 
 
 void TcpLink::drain(int64_t rank, size_t most, const Describe &wait) {
   Peer &peer = *peers.at(rank);
-  waiter.await(peer.gone, peer.posted - static_cast<uint32_t>(most), wait);
+  uint32_t posted = 0;
+  {
+    // The link's thread posts answers, too.
+    std::lock_guard<std::mutex> guard(peer.lock);
+    posted = peer.posted;
+  }
+  waiter.await(peer.gone, posted - static_cast<uint32_t>(most), wait);
 }
 
 int64_t TcpLink::take(int64_t rank, uint32_t channel, void *into, int64_t bytes, const Describe &wait) {

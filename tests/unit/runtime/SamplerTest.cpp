@@ -60,6 +60,19 @@ TEST(SamplerTest, RefusesLogitsThatAreNoNumbers) {
   std::vector<float> logits = kLogits;
   logits[2] = std::nanf("");
   EXPECT_THROW(pickToken(logits, GenerateOptions(), 3, 0), Error);
+  logits[2] = std::numeric_limits<float>::infinity();
+  EXPECT_THROW(pickToken(logits, GenerateOptions(), 3, 0), Error);
+  logits.assign(logits.size(), -std::numeric_limits<float>::infinity());
+  EXPECT_THROW(pickToken(logits, GenerateOptions(), 3, 0), Error);
+}
+
+TEST(SamplerTest, NeverDrawsAMaskedToken) {
+  std::vector<float> logits = kLogits;
+  logits[1] = -std::numeric_limits<float>::infinity();
+  GenerateOptions options;
+  options.temperature = 1;
+  for (uint64_t number = 0; number < 200; ++number)
+    EXPECT_NE(pickToken(logits, options, 3, number), 1);
 }
 
 } // namespace
