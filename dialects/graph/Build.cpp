@@ -31,7 +31,8 @@ std::optional<double> splatValue(Value value) {
     return number.convertToDouble();
   }
   llvm::APInt number = splat.getSplatValue<llvm::APInt>();
-  return static_cast<double>(number.getBitWidth() == 1 ? number.getZExtValue() : number.getSExtValue());
+  // A boolean is 0 or 1.
+  return number.getBitWidth() == 1 ? double(number.getZExtValue()) : double(number.getSExtValue());
 }
 
 Value Build::splat(Type type, double value) const {

@@ -10,6 +10,7 @@
 #include "frontends/onnx/Finish.h"
 #include "dialects/graph/Shapes.h"
 #include "frontends/onnx/states/Initializers.h"
+#include "frontends/onnx/training/LossFraction.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -61,6 +62,11 @@ static void applyForm(const TrainingForm &form, ModuleOp module, States &states)
 static void returnLoss(Emitter &emitter, func::FuncOp function, const Tensor &loss) {
   OpBuilder &builder = emitter.getBuilder();
   Tensor sum = loss->sum, count = loss->count;
+  if (!sum)
+    if (std::optional<LossFraction> found = findLossFraction(builder, emitter.value(loss))) {
+      sum = emitter.fromValue(found->sum);
+      count = emitter.fromValue(found->count);
+    }
   if (!sum) {
     emitRemark(emitter.getLoc())
         << "the loss is not a mean over labels or elements: a step's loss is the mean of its micro-batches' losses";

@@ -224,12 +224,15 @@ LogicalResult Differentiation::differentiate(Operation *op) {
   return success();
 }
 
-/// Number of terms of the loss sum, from its count: a constant, or the labels of a cross entropy.
+/// Number of terms of the loss sum at most, from its count: a constant, the labels of a cross entropy, or cells of a
+/// mask.
 static double termsOf(Value count) {
   if (auto number = splatValue(count))
     return std::max(1.0, *number);
   if (auto loss = count.getDefiningOp<CrossEntropyOp>())
     return product(shapeOf(loss.getLabels()));
+  if (auto mask = count.getDefiningOp<ReduceOp>())
+    return std::max<double>(1, product(shapeOf(mask.getX())) / product(shapeOf(mask.getY())));
   return 1;
 }
 

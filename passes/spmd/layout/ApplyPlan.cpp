@@ -369,10 +369,10 @@ Value PlanApplier::reshard(Value value, const Layout &wanted, Operation *user) {
     }
   }
   if (!best) {
-    user->emitError("needs a value in a layout that it cannot be brought to: samples of other micro-batches are "
-                    "out of reach (a loss that is no sum over samples, as a router's balance loss, needs one "
-                    "micro-batch), from ")
-        << type.getLayout().str() << " to " << wanted.str();
+    user->emitError(
+        "samples of other micro-batches are out of reach: this needs a sum over all samples of the batch, "
+        "and a micro-batch has its own. The loss is no sum over samples, nor one such sum over another: use "
+        "--microbatches=1, or reduction='none' and .mean() in its parts");
     return {};
   }
   builder.setInsertionPoint(user);
