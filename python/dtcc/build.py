@@ -61,8 +61,8 @@ def compile(model: Any, example: Any = None, *, cluster: str = "cpu", output: "O
     output   the program's path; default: a temporary folder that lives as long as the result
     bind     values of symbolic dimensions: {"batch": 8, "seq": 128}; `batch` is the global batch
     loss     of a module: as export() takes it; of a file: as ``dtcc --loss`` does
-    optimizer  text as ``dtcc --optimizer`` takes it; of a module also a new torch.optim.AdamW, Adam, SGD or Adagrad, whose
-               groups say what trains and decays
+    optimizer  text as ``dtcc --optimizer`` takes it; of a module also a new torch.optim.AdamW, Adam, SGD, Adagrad, Muon
+               or Adafactor, whose groups say what trains and decays
     export_options  further arguments of export()
     options  further options of dtcc under their own names: zero=1, mesh={"dp": 2, "tp": 2}, clip=1.0
 

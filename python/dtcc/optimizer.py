@@ -18,9 +18,24 @@ def adagrad(group: Dict[str, Any]) -> Dict[str, Any]:
     return {"lr": group["lr"], "lr_decay": group["lr_decay"], "eps": group["eps"]}
 
 
-KINDS = {"AdamW": ("adamw", adam), "Adam": ("adam", adam), "SGD": ("sgd", sgd), "Adagrad": ("adagrad", adagrad)}
-# Settings that dtcc's optimizers lack, and those under which an optimizer is dtcc's.
-WITHOUT = {"amsgrad": False, "maximize": False, "initial_accumulator_value": 0}
+def muon(group: Dict[str, Any]) -> Dict[str, Any]:
+    return {"lr": group["lr"], "momentum": group["momentum"], "nesterov": int(group["nesterov"]), "ns_steps": group["ns_steps"],
+            "eps": group["eps"], "match_rms": int(group["adjust_lr_fn"] == "match_rms_adamw")}
+
+
+def adafactor(group: Dict[str, Any]) -> Dict[str, Any]:
+    """Without an eps1 PyTorch takes the distance from 1 to the next number of the parameters' type."""
+    import torch
+    eps1, eps2 = group["eps"]
+    eps1 = torch.finfo(group["params"][0].dtype).eps if eps1 is None else eps1
+    return {"lr": group["lr"], "beta2_decay": group["beta2_decay"], "eps1": eps1, "eps2": eps2, "d": group["d"]}
+
+
+KINDS = {"Muon": ("muon", muon), "Adafactor": ("adafactor", adafactor), "AdamW": ("adamw", adam), "Adam": ("adam", adam),
+         "SGD": ("sgd", sgd), "Adagrad": ("adagrad", adagrad)}
+# Settings that dtcc's optimizers lack, and the values under which an optimizer is dtcc's.
+WITHOUT = {"amsgrad": [False], "maximize": [False], "initial_accumulator_value": [0],
+           "ns_coefficients": [(3.4445, -4.775, 2.0315)], "adjust_lr_fn": [None, "original", "match_rms_adamw"]}
 
 
 def text_of(optimizer: Any) -> str:
@@ -40,8 +55,10 @@ def text_of(optimizer: Any) -> str:
             raise ValueError(f"all parameter groups must have the same settings but for lr and weight_decay, got: {settings} "
                              f"and {settings_of(group)}")
         for setting, wanted in WITHOUT.items():
-            if group.get(setting, wanted) != wanted:
-                raise ValueError(f"dtcc's {kind} has no {setting}, got: {setting}={group[setting]}")
+            if group.get(setting, wanted[0]) not in wanted:
+                raise ValueError(f"dtcc's {kind} has no {setting}, got: {setting}={group[setting]}" if len(wanted) == 1 else
+                                 f"dtcc's {kind} has no {setting}={group[setting]!r}; it has "
+                                 f"{', '.join(map(repr, wanted))}")
     # Adagrad has its state, at step 0, from the start.
     if any(state.get("step", 1) > 0 and any(value is not None for value in state.values())
            for state in optimizer.state.values()):

@@ -16,6 +16,9 @@ LENGTH = 16
 FORMS = {
     "running_sum": lambda a, b: torch.cumsum(a, 1),
     "running_count": lambda a, b: torch.cumsum((a > 9).long(), 1) * (a > 9),
+    "running_extremes": lambda a, b: torch.cummax(a - 15, 1).values - torch.cummin(b - 15, 1).values,
+    "running_extremes_of_flags": lambda a, b: torch.cummax((a > 25).int(), 1).values + torch.cummin(b > 3, 1).indices,
+    "running_product": lambda a, b: torch.cumprod(a % 2 + 1, 1) // 64,
     "positions": lambda a, b: torch.cumsum((a != 3).int(), 1) - 1,
     "sum": lambda a, b: a.sum(1, keepdim=True),
     "sum_of_all": lambda a, b: a.sum() + b,

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions at their kinks: the first step's operands stand at them exactly, and the losses after it show which gradient was
 taken. Bounds near zero are no zeros. How it is called: against_torch.py."""
+import math
 import sys
 
 import numpy
@@ -43,6 +44,16 @@ FORMS = {
     "batch_deviation": lambda x: (x * (x.detach() > 5)).std(0, unbiased=False) + torch.std_mean(x, 0)[0] * x,
     "deviation_of_all": lambda x: (0 * x).std() + torch.std_mean(x)[1] * x,
     "sinc": torch.sinc,
+    "log_sigmoid": lambda x: F.logsigmoid(x),
+    "log_sum": lambda x: torch.logaddexp(x, x.roll(1, 0)) + torch.logaddexp(x, torch.zeros_like(x)) / 2,
+    "log_sum_of_two": lambda x: torch.logaddexp2(x, x.roll(1, 1)),
+    "log_sum_of_nothing": lambda x: torch.logaddexp(x, torch.full_like(x, -math.inf)).exp() + torch.logaddexp(
+        *torch.full((2, 1, 1), -math.inf, dtype=x.dtype)).exp(),
+    "soft_margin": lambda x: F.soft_margin_loss(x, torch.sign(x.detach() + 0.1), reduction="none"),
+    "cross_entropy_of_two": lambda x: F.binary_cross_entropy_with_logits(x, torch.full_like(x, 0.3), reduction="none"),
+    "product_with_logarithm": lambda x: torch.xlogy(x, 3.0) + torch.xlogy(x, x.roll(1, 1).detach().abs() + 0.5),
+    "product_with_logarithm_of_zero": lambda x: torch.xlogy(x.clamp(min=0), x.detach().clamp(min=0)),
+    "product_with_logarithm_of_sum": lambda x: torch.special.xlog1py(x, 2.0) + torch.special.xlog1py(0.5, x.abs()),
     "logarithm": lambda x: torch.log(x.clamp(min=1e-6)) / 10,
     "certain": lambda x: F.binary_cross_entropy(torch.sigmoid(300 * x), (x.detach() > 0.7).to(x.dtype), reduction="none") / 50,
     "greatest": lambda x: x.amax(1, keepdim=True).expand_as(x),

@@ -140,6 +140,46 @@ def weighted_and_smoothed(self, x):
     return x * (losses[0] + losses[1] / 24 + losses[2].mean() + losses[3])
 
 
+def tails(self, x):
+    """Logarithms of sigmoids and sums of powers that are nearly 0, or far below what a float's exponent reaches."""
+    far = nn.functional.logsigmoid(x - 120) + torch.logaddexp(x - 120, 2 * x - 121) + torch.logaddexp2(150 + x, 150 - x)
+    near = nn.functional.logsigmoid(x + 14) + nn.functional.soft_margin_loss(x + 15, torch.ones_like(x), reduction="none")
+    return x * far / 100 + 1e5 * near
+
+
+def gamma_functions(self, x):
+    """Positive operands, near the zeros of lgamma at 1 too, and negative ones."""
+    positive = torch.lgamma(x.exp()) + torch.digamma(x.square() + 1) + torch.special.gammaln(1 + 0.001 * x) + torch.lgamma(50 + x)
+    negative = torch.lgamma(-2.5 + torch.tanh(x) * 0.4) + torch.special.digamma(torch.tanh(x) * 0.4 - 0.5)
+    return x * (positive + negative + torch.mvlgamma(x.abs() + 1.5, 3)) / 100
+
+
+def statistics(self, x):
+    rows, weights = x[0], torch.linspace(0.5, 1, WIDTH, dtype=x.dtype)
+    spread = rows.cov(correction=0) + torch.cov(rows, fweights=torch.arange(1, WIDTH + 1), aweights=weights)
+    return x * (spread @ torch.corrcoef(rows)).sum(1)[:, None] + torch.cov(x[1, 0])
+
+
+def extremes_of_all(self, x):
+    least, greatest = torch.aminmax(x * x)
+    return x / torch.amax(x.abs()) - x.amin(keepdim=True) + least * greatest
+
+
+def of_many(self, x):
+    """torch.func.vmap over stacked weights, one in another, with a part that is held back."""
+    weights = torch.stack([self.out.weight, self.out.weight * 2 + 1])
+
+    def of_one(weight):
+        return torch.func.vmap(lambda row: torch.sigmoid(row * weight) * torch.tanh(row * weight).detach())(x)
+    return torch.func.vmap(of_one)(weights).sum(0)
+
+
+def drawn(self, x):
+    """Random numbers of which something is known: the mean of permuted positions, and numbers without deviation, whose mean
+    gets no gradient."""
+    return x[:, torch.randperm(LENGTH)].mean(1, keepdim=True) + x * torch.normal(x, 0.0)
+
+
 class Model(nn.Module):
     def __init__(self, form):
         super().__init__()
@@ -153,7 +193,8 @@ class Model(nn.Module):
 FORMS = (complex_rotary, chunk_of_symbol, chunk_of_unequal_parts, number_first, uniform_numbers, counted_down, greatest_of_windows,
          greatest_of_unequal_windows, sum_over_alignments, hypotenuse,
          moved_layer, nothing_to_flatten, running, least_of_some, chosen_of_two, counted_smaller, beside_each_other,
-         more_than_places, gaussian_loss, in_double, weighted_and_smoothed)
+         more_than_places, gaussian_loss, in_double, weighted_and_smoothed,
+         tails, gamma_functions, statistics, extremes_of_all, of_many, drawn)
 ROWS = against_torch.STEPS * against_torch.BATCH
 
 if __name__ == "__main__":

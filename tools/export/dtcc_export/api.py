@@ -6,13 +6,16 @@ import dataclasses
 import inspect
 import io
 import json
+import logging
 import os
+import re
 import tempfile
 import warnings
 
 import onnx_ir as ir
 import onnxscript.optimizer
 import torch
+from onnx_ir.tensor_adapters import TorchTensor
 
 from . import adapters as low_rank
 from . import alignments, compare, forms, gradients, manifest, notes, operators
@@ -101,6 +104,13 @@ def check_examples(inputs, dynamic):
                 raise ExportError(f"dimension '{symbol}' is {sizes[symbol]} and {size} in the examples")
 
 
+def check_samples(inputs):
+    for name, value in inputs.items():
+        if not value.dim():
+            raise ExportError(f"example input '{name}' is a scalar, and every input of a step has a dimension of samples: give "
+                              "it a number for each sample, or make it a buffer of the module")
+
+
 @contextlib.contextmanager
 def training(module, train):
     """The module in the modes of an optimizer step; its own come back.
@@ -131,6 +141,50 @@ def check_batch_norms(module):
 
 
 @contextlib.contextmanager
+def quiet():
+    """Two warnings of the exporter's own are not shown: about two inputs whose dimensions have one symbol, which is wanted, and
+    about empty attributes, which it writes itself."""
+    def shown(record):
+        return "Attribute type is ambiguous" not in record.getMessage()
+
+    logger = logging.getLogger("onnx_ir._convenience")
+    logger.addFilter(shown)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "# The axis name: ")
+            yield
+    finally:
+        logger.removeFilter(shown)
+
+
+class NoForm(ValueError):
+    """A call that has no form in ONNX."""
+
+
+def bare(name):
+    """The name of a call without what PyTorch adds to those that calls are made of: linalg_qr of _linalg_qr_ex."""
+    return re.sub("^(special|bessel)|ex$", "", name.replace("_", ""))
+
+
+@contextlib.contextmanager
+def forms_needed(program):
+    """Names a call that the exporter has no form for, and the line of the user's code that makes it."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - those of the exporter are nested
+        cause = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        unknown = re.match(r"No ONNX function found for <OpOverload\(op='(\w+)\.(\w+)'", str(cause))
+        if not unknown:
+            raise
+        made = [node for node in program.graph.nodes if bare(getattr(node.target, "_opname", "")) == bare(unknown[2])]
+        name = f"aten.{made[0].target._opname}" if made else f"{unknown[1]}.{unknown[2]}"
+        raise NoForm(f"'{name}' has no form in ONNX{gradients.place(made[0]) if made else ''}: write it with other operations "
+                     "(docs/limits.md names such calls)") from None
+
+
+@contextlib.contextmanager
 def refusals():
     """The errors of torch.export and its ONNX exporter, which are pages long, in one line."""
     try:
@@ -140,6 +194,12 @@ def refusals():
     except Exception as error:  # noqa: BLE001 - they have many kinds
         while error.__cause__ is not None:
             error = error.__cause__
+        if isinstance(error, NoForm):
+            raise ExportError(str(error)) from error
+        held = re.match(r"Constraints violated \(L\['(\w+)'\]\.size\(\)\[(\d+)\]", str(error))
+        if held:
+            raise ExportError(f"the module takes no size of dimension {held[2]} of '{held[1]}' but the example's: leave that "
+                              "dimension out of dynamic=") from error
         raise ExportError(f"the module cannot be traced for ONNX: {notes.reason(error)}") from error
 
 
@@ -160,7 +220,7 @@ def trace(wrapper, inputs, dynamic, opset):
         shapes = {name: dict(dynamic.get(name, {})) for name in inputs}
         names = {symbol for dims in shapes.values() for symbol in dims.values()}
         dims = {symbol: torch.export.Dim.DYNAMIC for symbol in names}
-        with notes.noted(wrapper), forms.still_modules(), forms.open_lengths(), forms.traceable_losses(), \
+        with notes.noted(wrapper), forms.still_modules(), forms.open_lengths(), forms.traceable_functions(), \
                 alignments.written_out():
             program = torch.export.export(
                 wrapper, (), kwargs=inputs, strict=False,
@@ -169,14 +229,15 @@ def trace(wrapper, inputs, dynamic, opset):
         moving = gradients.moving_statistics(program)
         without_gradient = compare.check_trace(program, wrapper, inputs, {*changed, *moving})
         program = rewrite_lossy_calls(program)
-        exported = torch.onnx.export(program, (), kwargs=inputs, dynamo=True, dynamic_shapes=shapes, optimize=False,
-                                     verbose=False, opset_version=opset,
-                                     custom_translation_table=operators.TRANSLATIONS)
+        with forms_needed(program):
+            exported = torch.onnx.export(program, (), kwargs=inputs, dynamo=True, dynamic_shapes=shapes, optimize=False,
+                                         verbose=False, opset_version=opset,
+                                         custom_translation_table=operators.TRANSLATIONS)
     return Traced(exported.model, changed, unread, moving, without_gradient)
 
 
 def add_initializer(graph, name, tensor):
-    value = ir.Value(name=name, const_value=ir.tensor(tensor.detach().clone().numpy(), name=name))
+    value = ir.Value(name=name, const_value=TorchTensor(tensor.detach().clone(), name=name))
     value.shape, value.dtype = value.const_value.shape, value.const_value.dtype
     graph.initializers[name] = value
     return value
@@ -190,6 +251,7 @@ def reduction_of(output, described):
     return "mean" if described["kind"] not in ("module", "custom") else None
 
 
+@quiet()
 def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=None, no_decay=(), train=None,
            opset=None, external_data=None, adapters=None):
     """Writes module and loss as one ONNX graph whose only output is the loss, and returns the manifest.
@@ -197,7 +259,8 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
     module          a torch.nn.Module; it is not changed
     example_inputs  {name: tensor}, or the tensors in the order of forward; batch and sequence at least 2
     path            the file to write; it is replaced only if all went well
-    loss            None: the module returns its loss, or something with .loss (transformers with labels);
+    loss            None: the module returns its loss, something with .loss or ["loss"] (transformers with labels), or a
+                    tuple or dictionary with one scalar;
                     "cross_entropy", "causal_lm", "mse", "l1" or "bce", with options as in dtcc's --loss, on the
                     example input "labels" ("target"); a callable (output, targets by name) -> scalar;
                     False: no loss, the graph returns the module's output
@@ -218,6 +281,8 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
     traced = trace_default if dynamic is None else trace
     dynamic = default_dynamic(inputs) if dynamic is None else dynamic
     check_examples(inputs, dynamic)
+    if loss is not False:
+        check_samples(inputs)
     with training(module, train), forms.traced_experts(module), refusals():
         check_batch_norms(module)
         wrapper, targets, described = with_loss(module, list(inputs), loss)
@@ -269,7 +334,7 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
     # Buffers that the graph does not read, or reads as other constants, are still the module's.
     for name, buffer in module.named_buffers():
         if name not in graph.initializers and manifest.is_persistent(module, name):
-            held = ir.Value(name=name, const_value=ir.tensor(buffer.detach(), name=name))
+            held = ir.Value(name=name, const_value=TorchTensor(buffer.detach(), name=name))
             held.shape, held.dtype = held.const_value.shape, held.const_value.dtype
             graph.initializers[name] = held
     for node in graph:

@@ -14,9 +14,24 @@ from .notes import reason
 from .operators import PULLED_BACK, REPLACE, STOP
 
 
+# Calls that read sizes alone.
+CONSTANTS = {"zeros", "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like", "new_full",
+             "scalar_tensor"}
+
+
 def is_float(node):
     value = node.meta.get("val")
     return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def of_vmap(node):
+    """Whether a call enters or leaves torch.func.vmap, or marks an operand for it. Some have no result, and all must stay."""
+    return getattr(node.target, "__module__", None) == "torch._functorch.predispatch"
+
+
+def is_impure(node):
+    """Whether a call that nothing reads must stay."""
+    return node.is_impure() or of_vmap(node)
 
 
 def mutated(node):
@@ -30,7 +45,8 @@ def mutated(node):
 
 
 def region_of(node):
-    """The nodes between the gradient that comes and those that go, in order, and what they read from outside."""
+    """The nodes between the gradient that comes and those that go, in order, and what they read from outside. Constants
+    that only they read, such as the zeros that stand for no gradient, are among them."""
     graph, start = node.graph, node.args[1]
     inside = {start}
     order = list(graph.nodes)
@@ -42,6 +58,8 @@ def region_of(node):
                 while changed not in inside and changed.op == "call_function":
                     inside.add(changed)
                     changed = changed.args[0] if changed.args and isinstance(changed.args[0], torch.fx.Node) else changed
+    inside.update(n for at in [*inside, node] for n in at.all_input_nodes
+                  if getattr(n.target, "_opname", None) in CONSTANTS and all(user in inside or user is node for user in n.users))
     region = [n for n in order if n in inside and n is not start]
     outside = []
     for n in region + [g for g in node.args[3]]:
@@ -87,7 +105,7 @@ def check_linear(node, function, outside):
     for a, b, c in zip(*made):
         if not torch.allclose(a - 2 * b, c, rtol=1e-6, atol=1e-6, equal_nan=True):
             raise ExportError(f"{node.args[4]} is not linear in the gradient it gets (it clips or normalises it, say), "
-                              "so that no loss has this gradient; clip with dtcc's --clip-norm, or leave it out")
+                              "so that no loss has this gradient; clip with dtcc's --clip, or leave it out")
 
 
 def transpose(node, function, outside):

@@ -139,6 +139,11 @@ def check_trace(program, wrapper, inputs, followed, tolerance=1e-3):
         raise ExportError(f"the module computes {float(loss.double().sum()):.6g} on the example and its trace "
                           f"{float(traced_loss.double().sum()):.6g}: forward does something that cannot be traced, such "
                           "as numbers from Python or NumPy")
+    infinite = [n.removeprefix("model.") for n, g in gradients.items() if g is not None and not torch.isfinite(g).all()]
+    if infinite:
+        raise ExportError(f"the module's own gradients of {listed(infinite)} are not finite on the example, where its loss is "
+                          f"{float(loss.double().sum()):.6g}, and no trace can be compared with them; torch.where(.., x, y) does "
+                          "not hold back the NaN in a gradient of the operand that it does not choose")
     wrong = differing({n: g for n, g in gradients.items() if n in traced or g is not None}, traced, tolerance)
     prefix = "model."
     if wrong:

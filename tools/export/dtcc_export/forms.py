@@ -12,11 +12,14 @@ has a form that is a loop and leaves the number open, in use once it has run in 
 import contextlib
 import functools
 import math
+from unittest import mock
 
 import torch
 from torch.export import _patches
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from . import formulas
 
 aten = torch.ops.aten
 TRACED_EXPERTS = ("batched_mm", "eager")
@@ -94,20 +97,19 @@ def probability_loss(input, target, weight=None, size_average=None, reduce=None,
 
 
 BINARY_CROSS_ENTROPY = functional.binary_cross_entropy
-LOSSES = {"gaussian_nll_loss": gaussian_loss, "binary_cross_entropy": probability_loss}
+# (owner, name) -> the form of a function of PyTorch that looks at its operands' values, which no trace has.
+FUNCTIONS = {(functional, "gaussian_nll_loss"): gaussian_loss, (functional, "binary_cross_entropy"): probability_loss,
+             **{(owner, name): form for owner in (torch, torch.Tensor)
+                for name, form in (("cov", formulas.covariance), ("corrcoef", formulas.correlation))}}
 
 
 @contextlib.contextmanager
-def traceable_losses():
-    """While a module is traced, losses are computed by the forms of LOSSES."""
-    originals = {name: getattr(functional, name) for name in LOSSES}
-    for name, form in LOSSES.items():
-        setattr(functional, name, form)
-    try:
+def traceable_functions():
+    """While a module is traced, functions are computed by the forms of FUNCTIONS."""
+    with contextlib.ExitStack() as replaced:
+        for (owner, name), form in FUNCTIONS.items():
+            replaced.enter_context(mock.patch.object(owner, name, form))
         yield
-    finally:
-        for name, original in originals.items():
-            setattr(functional, name, original)
 
 
 def from_copies(layer):

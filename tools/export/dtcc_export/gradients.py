@@ -6,12 +6,13 @@ torch.export notes detach() and the regions of no_grad(), which the ONNX exporte
 of operators.py, and what forward leaves in buffers outputs.
 """
 import operator
+import os
 
 import torch
 import torch.utils._pytree as pytree
 from torch.export.graph_signature import OutputKind, OutputSpec, TensorArgument
 
-from .backward import is_float, mutated, resolve
+from .backward import is_float, is_impure, mutated, resolve
 from .losses import ExportError
 from .operators import REPLACE, STOP
 
@@ -19,6 +20,7 @@ SET_GRAD = torch.ops.higher_order.wrap_with_set_grad_enabled
 # Norms by the batch's or the sample's statistics, if argument 5 holds; arguments 3 and 4 are the running ones.
 NORMS = (torch.ops.aten.batch_norm.default, torch.ops.aten.instance_norm.default)
 MOMENTUM = 6
+LIBRARY = os.path.dirname(torch.__file__)
 DETACHES = (torch.ops.aten.detach.default, torch.ops.aten.detach_.default)
 
 
@@ -67,9 +69,14 @@ def restore_readers(graph):
 
 
 def place(node):
-    """Where in the user's code a node is from, as the last line of its stack."""
+    """The line of the user's code that a node is from, in brackets: the last of its stack outside PyTorch."""
     lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines() if line.strip()]
-    return f" ({lines[-1]})" if lines else ""
+    frames = [(file, code) for file, code in zip(lines, lines[1:]) if file.startswith("File ") and not code.startswith("File ")]
+    own = [code for file, code in frames if LIBRARY not in file] or [code for _, code in frames]
+    if not own:
+        return ""
+    opened = own[-1].count("(") - own[-1].count(")")  # of a call that goes on in further lines
+    return f" ({own[-1]}{'..' + ')' * opened if opened > 0 else ''})"
 
 
 def base(node):
@@ -162,6 +169,9 @@ def mark(program):
                                   f"{place(node)}, which cannot be exported; change it after the optimizer's step")
             if source.name in buffers:
                 moved[source] = True
+            if node.target is torch.ops.aten.embedding_renorm_.default:
+                raise ExportError(f"an embedding with max_norm changes its weight in forward{place(node)}, which cannot be "
+                                  "exported; leave max_norm out, and scale the rows that it gives")
             if changed in tracked and not enabled or changed in stops.values():
                 raise ExportError("a tensor that a gradient passes is changed in place where gradients are off"
                                   f"{place(node)}; write x + (changed - x).detach() instead")
@@ -184,7 +194,7 @@ def mark(program):
         if operands and (is_float(node) or not isinstance(node.meta.get("val"), torch.Tensor)):
             tracked.add(node)
     unread = expose_buffers(program, moved)
-    graph.eliminate_dead_code()
+    graph.eliminate_dead_code(is_impure)
     graph.lint()
     module.recompile()
     return [buffers[n.name] for n in moved], unread

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The module that is traced: the user's module followed by its loss."""
 import inspect
+from collections.abc import Mapping
 
 import torch
 import torch.nn.functional as F
@@ -63,13 +64,48 @@ def main_output(output):
     raise ExportError(f"the module returns {type(output).__name__}; give loss= as a callable that takes it")
 
 
+def is_scalar(value):
+    return isinstance(value, torch.Tensor) and value.dim() == 0 and value.is_floating_point()
+
+
+def parts_of(output):
+    """What a module returns, by how Python reaches it: "['loss']", "[0]" or ".loss"."""
+    if isinstance(output, Mapping):
+        return {f"[{key!r}]": value for key, value in output.items()}
+    if isinstance(output, (tuple, list)):
+        return {f"[{place}]": value for place, value in enumerate(output)}
+    return {f".{name}": value for name, value in getattr(output, "__dict__", {}).items()}
+
+
 def own_loss(output):
-    """The loss of a module that computes it itself: a scalar, or .loss of what it returns."""
-    loss = getattr(output, "loss", None) if not isinstance(output, torch.Tensor) else output
-    if loss is None or loss.dim() != 0:
-        raise ExportError("the module returns no scalar and nothing with a scalar .loss; "
-                          "give the loss, for example loss='cross_entropy', or the labels among the inputs")
-    return loss
+    """The loss of a module that computes it itself: a scalar, .loss or ["loss"] of what it returns, or the only scalar in what
+    it returns, if that has no part named loss."""
+    if isinstance(output, torch.Tensor):
+        candidates = {"": output}
+    elif hasattr(output, "loss"):
+        candidates = {".loss": output.loss}
+    else:
+        parts = parts_of(output)
+        candidates = {"['loss']": parts["['loss']"]} if "['loss']" in parts else parts
+    scalars = [part for part, value in candidates.items() if is_scalar(value)]
+    if len(scalars) == 1:
+        return candidates[scalars[0]]
+    if scalars:
+        raise ExportError(f"the module returns {len(scalars)} scalars: {', '.join(f'output{part}' for part in scalars)}; name the "
+                          f"loss, for example loss=lambda output: output{scalars[0]}")
+    raise ExportError("the module returns no scalar and nothing with a scalar .loss; "
+                      "give the loss, for example loss='cross_entropy', or the labels among the inputs")
+
+
+def arguments_of(loss, input_names):
+    """The example inputs that a callable takes behind the output."""
+    parameters = list(inspect.signature(getattr(loss, "forward", loss)).parameters.values())[1:]
+    for each in parameters:
+        is_needed = each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+        if is_needed and each.name not in input_names:
+            raise ExportError(f"the loss takes '{each.name}', which is no example input, got: {', '.join(input_names)}; name it "
+                              "as one of these, for example loss=lambda output, labels: function(output, labels)")
+    return [each.name for each in parameters if each.name in input_names]
 
 
 def plan_loss(loss, input_names):
@@ -93,7 +129,7 @@ def plan_loss(loss, input_names):
         if kind == "causal_lm":
             described["shift"] = 1
         return (lambda output, **t: function(main_output(output), t[target], **numbers)), [target], [target], described
-    names = [p for p in list(inspect.signature(loss).parameters)[1:] if p in input_names]
+    names = arguments_of(loss, input_names)
     return (lambda output, **t: loss(output, **t)), names, names, {"kind": "custom"}
 
 
@@ -104,7 +140,8 @@ def with_loss(module, input_names, loss):
     exporter names the graph's inputs after its signature.
     """
     function, consumed, targets, described = plan_loss(loss, input_names)
-    passed = [n for n in input_names if n not in consumed]
+    needed = {n for n, p in inspect.signature(module.forward).parameters.items() if p.default is p.empty}
+    passed = [n for n in input_names if n not in consumed or n in needed]
     signature = ", ".join(input_names)
     source = (f"def forward(self, {signature}):\n"
               f"    output = self.model({', '.join(f'{n}={n}' for n in passed)})\n"

@@ -11,6 +11,8 @@
 In the traced program they are calls of torch.ops.dtcc.* and aten.instance_norm, in the file nodes of the domain with a
 function that computes the values (of the first two the identity of operand 0): other runtimes inline it.
 """
+import math
+
 import onnx
 import onnx_ir as ir
 import onnxscript
@@ -50,6 +52,7 @@ for operator in (stop_gradient, replace_gradient, cotangent, pulled_back):
     operator.register_fake(lambda x, *_: torch.empty_like(x))
 stop_gradient.register_autograd(lambda context, gradient: None)
 replace_gradient.register_autograd(lambda context, gradient: (None, gradient))
+stop_gradient.register_vmap(lambda info, dimensions, x: (stop_gradient(x), dimensions[0]))
 
 STOP = torch.ops.dtcc.stop_gradient.default
 REPLACE = torch.ops.dtcc.replace_gradient.default
@@ -138,6 +141,27 @@ def nll_loss(logs, labels, weight=None, reduction=1, ignore_index=-100):
     return op.Squeeze(loss, [0]) if single and reduction == 0 else loss
 
 
+def log_sigmoid(x):
+    """log(sigmoid(x)) as -softplus(-x). The exporter's logarithm of a sigmoid is -inf below -88 and loses its tail above 16."""
+    return op.Neg(op.Softplus(op.Neg(x)))
+
+
+def log_sum(scale):
+    """log(exp(scale x) + exp(scale y)) / scale as the greater operand plus a softplus of their distance. The exporter's
+    logarithm of a sum of powers is -inf or inf where both operands are far from 0. A choice between the operands, unlike their
+    maximum, has PyTorch's gradient where they are equal: 0.5 each. Equal infinities have the distance 0."""
+    def of(x, y):
+        is_first = op.GreaterOrEqual(x, y)
+        greater = op.Where(is_first, x, y)
+        limits = op.And(op.Equal(x, y), op.Equal(op.Abs(greater), op.CastLike(math.inf, greater)))
+        distance = op.Where(limits, op.CastLike(0.0, greater), op.Sub(op.Where(is_first, y, x), greater))
+        if scale == 1:
+            return op.Add(greater, op.Softplus(distance))
+        factor = op.CastLike(scale, greater)
+        return op.Add(greater, op.Div(op.Softplus(op.Mul(distance, factor)), factor))
+    return of
+
+
 def instance_norm(x, weight, bias, mean, variance, use_input_stats, momentum, eps, cudnn_enabled):
     """The node of torch.nn.functional.instance_norm: the exporter leaves running statistics out, and repeats them for every
     sample where they are what normalises."""
@@ -153,6 +177,8 @@ def instance_norm(x, weight, bias, mean, variance, use_input_stats, momentum, ep
 
 # Translations for torch.onnx.export: operator -> function that emits its node.
 TRANSLATIONS = {STOP: lambda x: _stop(x), REPLACE: lambda value, path: _replace(value, path),
+                torch.ops.aten.log_sigmoid.default: log_sigmoid, torch.ops.aten.logaddexp.default: log_sum(1),
+                torch.ops.aten.logaddexp2.default: log_sum(math.log(2)),
                 torch.ops.aten.nll_loss_nd.default: nll_loss, torch.ops.aten.instance_norm.default: instance_norm,
                 torch.ops.aten.rnn_tanh.input: rnn("Tanh"), torch.ops.aten.rnn_relu.input: rnn("Relu")}
 

@@ -21,6 +21,7 @@ import math
 import torch
 import torch.nn.functional as F
 
+from .backward import of_vmap
 from .losses import ExportError
 from .untranslated import copy_starts, put_tensors_first, untranslated_calls
 
@@ -218,6 +219,8 @@ def drop_checks(program):
     assertions alone, and then knows no operator for the question."""
     for node in reversed(program.graph.nodes):
         if node.op != "call_function" or node.users or isinstance(node.target, torch._ops.HigherOrderOperator):
+            continue
+        if of_vmap(node):
             continue
         if node.target in CHECKS or not (hasattr(node.target, "_schema") and node.target._schema.is_mutable):
             program.graph.erase_node(node)

@@ -4,11 +4,13 @@
 
 - unsqueeze of complex numbers, and their product with real ones: as calls of pairs of real numbers. Rotary positions that
   are written as complex numbers (Llama 4, DeepSeek-V2) need both.
-- chunk of a dimension that a symbol sizes: its split would have a size that is known at run time alone. As slices.
+- chunk of a dimension that a symbol sizes: its split would have a size that is known at run time alone. As slices. A split of
+  one into pieces of a given size has an open number of pieces, and is refused.
 - uniform_: as a product of rand.
 - adaptive_max_pool1d, 2d and 3d: as maxima over windows of one size, or over each window by itself where the sizes do not
   divide the image.
 - hypot: as a root of squares; copysign, fmax and fmin: as choices between two values.
+- functions and statistics, by the formulas of formulas.py.
 - cumprod, cummax and cummin: over the matrix of what lies at or before each place. kthvalue and median: by the least values.
 - searchsorted: as a count of smaller numbers. hstack, vstack and dstack: as cat; the exporter makes sequences of them.
 - a stable sort: as any, because that of ONNX keeps the order of equal numbers.
@@ -25,6 +27,8 @@ import math
 import torch
 import torch.nn.functional as F
 from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+from . import formulas
 
 aten = torch.ops.aten
 ADD, SCALE, ADD_NUMBER = aten.add.Tensor, aten.mul.Scalar, aten.add.Scalar
@@ -47,11 +51,14 @@ def multiply(x, y):
 
 
 def split(x, size, dim=0):
-    """What chunk becomes. The number of the pieces must be known. Where their sizes may differ, the trace is tried again for
-    one length (api.py)."""
+    """A split, or what chunk becomes. The number of the pieces must be known. Where their sizes may differ, the trace is tried
+    again for one length (api.py)."""
     whole = x.shape[dim]
-    if not isinstance(size, torch.SymInt):
+    if isinstance(whole, int):
         return NotImplemented
+    if not isinstance(size, torch.SymInt):
+        raise ValueError(f"a split into pieces of {size} needs a size that is known, and that of its operand's dimension "
+                         f"{dim % x.dim()} is open; leave the dimension out of dynamic=, so that it has the example's size")
     if not statically_known_true(whole % size == 0):
         raise ValueError("a chunk whose pieces differ in size needs a length that is known")
     return [x.narrow(dim, each * size, size) for each in range(int(whole // size))]
@@ -135,18 +142,23 @@ def before(x, dim, filler):
 
 
 def running_product(x, dim, dtype=None):
-    among, dim = before(x if dtype is None else x.to(dtype), dim, 1.0)
+    among, dim = before(x if dtype is None else x.to(dtype), dim, 1)
     return among.prod(dim)
 
 
-def running_greatest(x, dim):
-    among, dim = before(x, dim, -math.inf)
-    return torch.max(among, dim)
-
-
-def running_least(x, dim):
-    among, dim = before(x, dim, math.inf)
-    return torch.min(among, dim)
+def running_extreme(of, against, limit):
+    """cummax or cummin, `of` amax or amin, of which the last of equal cells has the place and the gradient. What lies behind a
+    place counts as `limit`, and in types without infinities as the extreme `against` it, which is at hand in all of them."""
+    def written(x, dim):
+        filler = limit if x.is_floating_point() else against(x, dim, keepdim=True).unsqueeze(dim % x.dim())
+        among, axis = before(x, dim, filler)
+        found = among == of(among, axis, keepdim=True)
+        if x.is_floating_point():
+            found = found | among.isnan()
+        places, _ = before(torch.arange(x.shape[dim], device=x.device), 0, -1)
+        indices = torch.where(found, places.reshape(*places.shape, *[1] * (among.dim() - axis - 1)), -1).amax(axis)
+        return x.gather(dim, indices), indices
+    return written
 
 
 def kth_least(x, k, dim=-1, keepdim=False):
@@ -244,6 +256,10 @@ def symbol_sized(x, *_):
     return any(isinstance(size, torch.SymInt) for size in x.shape)
 
 
+def symbol_split(x, _, dim=0):
+    return isinstance(x.shape[dim], torch.SymInt)
+
+
 def has_projections(_, states, *__):
     h, c = (state.meta["val"] if isinstance(state, torch.fx.Node) else state for state in states)
     return h.shape[-1] != c.shape[-1]
@@ -253,6 +269,7 @@ def has_projections(_, states, *__):
 CALLS = {aten.unsqueeze.default: (aten.unsqueeze.default, unsqueeze, any_complex),
          aten.mul.Tensor: (aten.mul.Tensor, multiply, any_complex),
          aten.chunk.default: (aten.split.Tensor, split, symbol_sized),
+         aten.split.Tensor: (aten.split.Tensor, split, symbol_split),
          aten.uniform_.default: (aten.uniform.default, uniform, always),
          aten.lstm.input: (aten.lstm.input, projected_lstm, has_projections),
          aten.scatter.src: (aten.scatter.src, scattered, has_surplus),
@@ -261,10 +278,13 @@ CALLS = {aten.unsqueeze.default: (aten.unsqueeze.default, unsqueeze, any_complex
              (aten.adaptive_max_pool1d.default, adaptive_maxima_of_lines), (aten.adaptive_max_pool2d.default, adaptive_maxima_of_images),
              (aten.adaptive_max_pool3d.default, adaptive_maxima(aten.max_pool3d_with_indices)), (aten.hypot.default, hypotenuse),
              (aten.copysign.Tensor, with_sign), (aten.copysign.Scalar, with_sign), (aten.fmax.default, greater),
-             (aten.fmin.default, smaller), (aten.cumprod.default, running_product), (aten.cummax.default, running_greatest),
-             (aten.cummin.default, running_least), (aten.kthvalue.default, kth_least), (aten.median.dim, median),
+             (aten.fmin.default, smaller), (aten.cumprod.default, running_product),
+             (aten.cummax.default, running_extreme(torch.amax, torch.amin, -math.inf)),
+             (aten.cummin.default, running_extreme(torch.amin, torch.amax, math.inf)),
+             (aten.kthvalue.default, kth_least), (aten.median.dim, median),
              (aten.searchsorted.Tensor, count_smaller), (aten.hstack.default, beside),
              (aten.vstack.default, below), (aten.dstack.default, behind), (aten.sort.stable, sorted_stably))},
+         **{call: (call, written, always) for call, written in formulas.CALLS.items()},
          **{call: (call, written, always)
             for form, written in (("l", shifted_up), ("r", shifted_down))
             for call in (getattr(aten, f"__{form}shift__").Scalar,

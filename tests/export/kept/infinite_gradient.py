@@ -1,0 +1,14 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""REFUSED: the module's own gradients of 'first.weight', 'first.bias' are not finite on the example, where its loss is"""
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(6, 8), torch.nn.Linear(8, 3)
+
+    def forward(self, x, target):
+        h = self.first(x)
+        return (self.second(torch.where(h > 0, h.sqrt(), 0.0)) - target).square().mean()
