@@ -342,7 +342,7 @@ LogicalResult Search::noneFits(const std::vector<plan::Parallelism> &all) {
                         .str()
                   : "nor do more of them with this batch";
   }
-  return wrong(llvm::formatv("no plan fits: {0} shapes were tried on {1} x {2}; {3}; {4}; bind a smaller batch{5}",
+  return wrong(llvm::formatv("no plan fits: {0} shapes were tried on {1} x {2}; {3}; {4}; take a smaller batch{5}",
                              all.size(), machine.ranks, found->report.device,
                              plan::whatIsLacking(nearest, found->report.memoryBytes), more,
                              machine.isCpu() ? ", or give --mesh to compile all the same" : ""));

@@ -130,7 +130,10 @@ std::optional<Cluster> parseCluster(std::string_view text, std::string &error) {
     // More than a node has: as many nodes as it takes.
     int64_t perNode = std::min<int64_t>(device->domain, 8);
     if (devices % perNode != 0) {
-      error = "more than a node of " + std::to_string(perNode) + " must be whole nodes, got: " + std::string(text);
+      error = "more than a node of " + std::to_string(perNode) + " must be whole nodes, got: " + std::string(text) +
+              (devices % 2 == 0 && devices / 2 <= device->domain
+                   ? "; 2x" + std::to_string(devices / 2) + std::string(rest) + " are two nodes"
+                   : "");
       return std::nullopt;
     }
     nodes = devices / perNode;

@@ -106,7 +106,15 @@ bool setField(Transformer &model, std::string_view name, std::string_view text, 
       model.*field.flag = value != 0;
     return true;
   }
-  error = "a transformer has no " + std::string(name);
+  std::vector<std::string> names;
+  std::string list;
+  for (const Field &field : kFields) {
+    names.emplace_back(field.name);
+    list += (list.empty() ? "" : ", ") + names.back();
+  }
+  std::string near = nearestName(std::string(name), names);
+  error = "the sizes of a transformer are " + list + ", got: " + std::string(name) +
+          (near.empty() ? "" : "; did you mean " + near + "?");
   return false;
 }
 } // namespace
@@ -147,6 +155,11 @@ std::optional<Transformer> parseTransformer(std::string_view text, std::string &
             (near.empty() ? "" : "; did you mean " + near + "?");
     return std::nullopt;
   }
+  // The name of a model may stand before sizes that replace its own.
+  size_t comma = text.find(',');
+  if (comma != std::string_view::npos && text.substr(0, comma).find('=') == std::string_view::npos)
+    if (std::optional<Transformer> known = findTransformer(text.substr(0, comma)))
+      return replaceSizes(*known, text.substr(comma + 1), error);
   std::optional<Transformer> sizes = replaceSizes(Transformer(), text, error);
   if (!sizes)
     return std::nullopt;

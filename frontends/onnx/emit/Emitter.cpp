@@ -54,10 +54,11 @@ Tensor Emitter::constant(HostTensor cells) {
   return data;
 }
 
-static HostTensor scalarCell(double value, Type element) {
+/// An integer keeps all of its digits.
+template <typename Number> static HostTensor scalarCell(Number value, Type element) {
   HostTensor cell({}, element);
   if (cell.isFloat())
-    cell.floats[0] = value;
+    cell.floats[0] = double(value);
   else
     cell.ints[0] = int64_t(value);
   cell.round();
@@ -132,7 +133,7 @@ Value Emitter::value(const Tensor &x) {
   } else if (x->splat) {
     made = broadcastCell(*x->splat);
   } else if (x->affine && x->affine->isSplat()) {
-    made = broadcastCell(scalarCell(double(x->affine->offset), elementOf(x)));
+    made = broadcastCell(scalarCell(x->affine->offset, elementOf(x)));
   } else if (x->affine) {
     made = makeAffine(builder, loc, x->type, *x->affine);
   } else if (x->sum) {

@@ -36,6 +36,7 @@ FORMS = {
     "powers": lambda a, b: a ** 2 - (b - 15) ** 3,
     "extremes": lambda a, b: torch.maximum(a, b) - torch.minimum(a, b),
     "where": lambda a, b: torch.where(a > b, a, b - 3),
+    "greatest_of_all": lambda a, b: torch.where(a > 9, a, 2**63 - 1).amin(1, keepdim=True).clamp(max=99),
     "between": lambda a, b: a.clamp(3, 11),
     "narrow": lambda a, b: (a.to(torch.int32) * 3).to(torch.int64),
     "narrow_sum": lambda a, b: a.to(torch.int32).cumsum(1, dtype=torch.int32),

@@ -72,6 +72,24 @@ TEST(Collectives, ShiftsWaitForTheFarthestNeighbour) {
   EXPECT_GT(shift(16, 1), 2 * shift(8, 1));
 }
 
+/// Two stages of two ranks each lie on a node of four: every second boundary leaves it, and its two senders share the
+/// node's only port.
+TEST(Collectives, MessagesBetweenStagesTakeTheLinkBetweenThem) {
+  Constants constants;
+  Fabric fabric = fabricOf(*findDevice("h100"), 4);
+  Collectives collectives(fabric, constants);
+  auto behind = [&](int64_t stage) { return collectives.secondsToSend(1e8, Hop{2 * stage, 2, 2}); };
+  EXPECT_DOUBLE_EQ(behind(0), collectives.secondsToSend(1e8, 2));
+  EXPECT_DOUBLE_EQ(behind(1), collectives.secondsToSend(1e8, 4));
+  EXPECT_DOUBLE_EQ(behind(2), behind(0));
+  fabric.sharedPorts = true;
+  fabric.portBytesPerSecond = 4 * fabric.network.bytesPerSecond;
+  double latency = collectives.secondsToSend(1e-9, 4);
+  EXPECT_NEAR(behind(1) - latency, (collectives.secondsToSend(1e8, 4) - latency) / 2, 1e-9);
+  fabric.portBytesPerSecond = fabric.network.bytesPerSecond;
+  EXPECT_DOUBLE_EQ(behind(1), collectives.secondsToSend(1e8, 4));
+}
+
 TEST(Collectives, GroupsAndTheirNodes) {
   EXPECT_EQ(spreadOf({8, 1}, 8).nodes, 1);
   EXPECT_EQ(spreadOf({16, 1}, 8).nodes, 2);

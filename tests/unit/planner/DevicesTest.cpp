@@ -61,5 +61,5 @@ TEST(Cluster, BadNames) {
        {"", "x", "8x", "0xh100", "-1xh100", "2x2x2xh100", "cpu:0", "cpu:many", "8xh100x", "99999999999xl4"})
     EXPECT_FALSE(parseCluster(text, error)) << text;
   EXPECT_FALSE(parseCluster("12xh100", error));
-  EXPECT_EQ(error, "more than a node of 8 must be whole nodes, got: 12xh100");
+  EXPECT_EQ(error, "more than a node of 8 must be whole nodes, got: 12xh100; 2x6xh100 are two nodes");
 }

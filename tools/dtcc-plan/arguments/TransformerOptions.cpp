@@ -81,6 +81,12 @@ llvm::Error dtcc::readTransformerOnCluster(const Arguments &arguments, Transform
   result.softwareName = framework->name.str();
   if (llvm::Error wrong = choose(arguments, "precision", kPrecisions, result.run.width))
     return wrong;
+  for (const cost::NodeGroup &group : cluster->nodes)
+    for (const auto &kind : group.devices)
+      if (arguments.has("precision") && kind.device.peak(result.run.width) <= 0)
+        return llvm::createStringError(std::string(kind.device.name) + " does not compute in " +
+                                       arguments.value("precision") +
+                                       ", got: --precision=" + arguments.value("precision"));
   result.run.attention = result.software.attention;
   result.run.tensorHidden = result.software.tensorHidden;
   result.run.dispatchesOnceANode = result.software.dispatchesOnceANode;

@@ -10,6 +10,8 @@
 #include "tools/dtcc-plan/tables/PrintReport.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
 #include "llvm/ADT/StringExtras.h"
+#include <algorithm>
+#include <numeric>
 
 using namespace dtcc;
 using llvm::StringRef;
@@ -34,17 +36,43 @@ llvm::Expected<const Framework *> dtcc::findFramework(StringRef name) {
 /// The first plan of a report.
 static FrameworkPlan firstPlan(const plan::SearchReport &report, const FrameworkRequest &request) {
   const plan::PlanReport &best = report.plans.front();
-  FrameworkPlan result{best.shape, report.batch, request.precision, 0, 0, request.ofSizes};
+  FrameworkPlan result{best.shape, report.batch, request.precision, 0, 0, request.ofSizes, {}};
   if (request.ofSizes) {
     result.plan.sequenceParallel = result.plan.tp > 1;
     result.plan.exchange = plan::SequenceExchange::Ring;
   }
-  for (const plan::StageReport &stage : best.stages)
+  for (const plan::StageReport &stage : best.stages) {
+    result.blocksOfRank.push_back(stage.blocks);
     if (stage.recomputed >= result.recomputed) {
       result.recomputed = stage.recomputed;
       result.blocks = stage.blocks;
     }
+  }
   return result;
+}
+
+bool FrameworkPlan::mayHaveEqualStages() const {
+  if (blocksOfRank.empty())
+    return true;
+  // Embedding and classifier; of a graph also what stands beside layers.
+  const size_t beside = blocksAreLayers ? 2 : 5;
+  auto [least, most] = std::minmax_element(blocksOfRank.begin(), blocksOfRank.end());
+  size_t all = std::accumulate(blocksOfRank.begin(), blocksOfRank.end(), size_t(0));
+  size_t stages = size_t(plan.pp * std::max<int64_t>(1, plan.virtualStages));
+  // Whether a multiple of the stages lies in [all - beside, all].
+  return *most - *least <= beside && all / stages * stages + beside >= all;
+}
+
+void dtcc::noteUnequalStages(const FrameworkPlan &given, StringRef instead, FrameworkConfig &config) {
+  if (given.plan.pp == 1 || given.mayHaveEqualStages())
+    return;
+  std::string counts;
+  for (size_t blocks : given.blocksOfRank)
+    counts += (counts.empty() ? "" : ", ") + std::to_string(blocks);
+  config.unsaid.push_back(llvm::formatv(
+      "stages of unequal length: the ranks of the pipeline have {0} blocks{1}; {2}", counts,
+      given.plan.virtualStages > 1 ? llvm::formatv(", in {0} stages each", given.plan.virtualStages).str() : "",
+      instead));
 }
 
 void dtcc::printWithFramework(const plan::SearchReport &report, const FrameworkRequest &request, bool json,

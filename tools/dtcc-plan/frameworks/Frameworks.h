@@ -24,6 +24,8 @@
 namespace dtcc {
 
 /// A plan and the step that it is for.
+struct FrameworkConfig;
+
 struct FrameworkPlan {
   plan::Parallelism plan;
   /// Samples of a step.
@@ -34,11 +36,18 @@ struct FrameworkPlan {
   /// layers.
   size_t recomputed = 0, blocks = 0;
   bool blocksAreLayers = false;
+  /// Blocks of each rank of the pipeline.
+  std::vector<size_t> blocksOfRank;
 
   /// Samples of a micro-batch on a rank, and of a step on a rank.
   int64_t microBatch() const { return batch / (plan.dp * plan.microbatches); }
   int64_t localBatch() const { return batch / plan.dp; }
+  /// Whether all stages have as many layers, as far as the numbers of their blocks tell.
+  bool mayHaveEqualStages() const;
 };
+
+/// What a framework whose stages are equal does not say of the plan's; `instead` names its option for others.
+void noteUnequalStages(const FrameworkPlan &given, llvm::StringRef instead, FrameworkConfig &config);
 
 struct FrameworkConfig {
   /// Lines of options, or a file.

@@ -14,9 +14,11 @@
 using namespace dtcc;
 using plan::Parallelism;
 
-static void writeMegatronStages(const Parallelism &plan, FrameworkConfig &config) {
+static void writeMegatronStages(const FrameworkPlan &given, FrameworkConfig &config) {
+  const Parallelism &plan = given.plan;
   if (plan.pp == 1)
     return;
+  noteUnequalStages(given, "Megatron-LM takes such with --pipeline-model-parallel-layout alone", config);
   config.line("--pipeline-model-parallel-size {0}", plan.pp);
   if (plan.schedule == cost::PipelineKind::Interleaved)
     config.line("--num-virtual-stages-per-pipeline-rank {0}", plan.virtualStages);
@@ -98,7 +100,7 @@ FrameworkConfig dtcc::writeMegatron(const FrameworkPlan &given) {
   if (plan.sequenceParallel)
     config.line("--sequence-parallel");
   writeMegatronContext(plan, config);
-  writeMegatronStages(plan, config);
+  writeMegatronStages(given, config);
   if (plan.ep > 1)
     config.line("--expert-model-parallel-size {0}", plan.ep);
   if (plan.ep > 1 && !plan.splitsExperts())

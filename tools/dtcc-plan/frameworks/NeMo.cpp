@@ -53,6 +53,7 @@ FrameworkConfig dtcc::writeNeMo(const FrameworkPlan &given) {
     config.line("  virtual_pipeline_model_parallel_size: {0}", plan.virtualStages);
   else if (plan.pp > 1 && plan.schedule != cost::PipelineKind::OneForwardOneBackward)
     config.unsaid.push_back("schedule " + plan.scheduleName() + ": NeMo runs 1f1b");
+  noteUnequalStages(given, "NeMo cuts equal ones", config);
   config.line("  context_parallel_size: {0}", plan.cp);
   if (plan.cp > 1 && plan.exchange != plan::SequenceExchange::Ring)
     config.unsaid.push_back("cp-attention=" + std::string(toString(plan.exchange)) + ": NeMo passes keys in a ring");

@@ -22,6 +22,7 @@ static void writeTorchtitanStages(const FrameworkPlan &given, FrameworkConfig &c
   const char *schedule = plan.schedule == cost::PipelineKind::GPipe         ? "GPipe"
                          : plan.schedule == cost::PipelineKind::Interleaved ? "Interleaved1F1B"
                                                                             : "1F1B";
+  noteUnequalStages(given, "torchtitan cuts equal ones", config);
   config.line("pipeline_parallel_schedule = \"{0}\"", schedule);
   config.line("pipeline_parallel_microbatch_size = {0}", given.microBatch());
   if (plan.schedule == cost::PipelineKind::ZeroBubble)

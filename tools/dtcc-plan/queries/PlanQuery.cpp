@@ -63,7 +63,7 @@ llvm::Error dtcc::refuseFileValues(const Arguments &arguments, llvm::ArrayRef<St
   for (StringRef name : kFileValues)
     if (arguments.has(name) && !llvm::is_contained(known, name))
       return llvm::createStringError("--" + name +
-                                     " goes with a model file, got: --transformer=" + arguments.value("transformer"));
+                                     " goes with programs of dtcc, got: --software=" + arguments.value("software"));
   return llvm::Error::success();
 }
 
