@@ -308,15 +308,21 @@ LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
 LogicalResult Search::noneFits(const std::vector<plan::Parallelism> &all) {
   if (limits.silent)
     return failure();
-  // The smallest micro-batches with full recomputation need the least memory.
+  // The smallest micro-batches with full recomputation and state that is shared out as far as it goes need the least
+  // memory.
   std::map<int64_t, int64_t> most;
-  for (const plan::Parallelism &shape : all)
+  std::map<int64_t, int> sharedOut;
+  for (const plan::Parallelism &shape : all) {
     most[shape.dp] = std::max(most[shape.dp], shape.microbatches);
+    int &zero = sharedOut[shape.dp * shape.cp];
+    zero = std::max(zero, int(shape.zero));
+  }
   SearchLimits any = limits;
   any.anyMemory = any.silent = true;
   any.keep = kNearest;
   any.allows = [&](const plan::Parallelism &shape) {
-    return shape.microbatches == most[shape.dp] && (!limits.allows || limits.allows(shape));
+    return shape.microbatches == most[shape.dp] && int(shape.zero) == sharedOut[shape.dp * shape.cp] &&
+           (!limits.allows || limits.allows(shape));
   };
   PlanRequest least = held;
   if (!least.recompute)

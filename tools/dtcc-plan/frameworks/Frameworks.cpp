@@ -54,8 +54,8 @@ static FrameworkPlan firstPlan(const plan::SearchReport &report, const Framework
 bool FrameworkPlan::mayHaveEqualStages() const {
   if (blocksOfRank.empty())
     return true;
-  // Embedding and classifier; of a graph also what stands beside layers.
-  const size_t beside = blocksAreLayers ? 2 : 5;
+  // Blocks beside the layers, at most: the embedding, the last norm, the classifier and its loss, in parts.
+  constexpr size_t beside = 5;
   auto [least, most] = std::minmax_element(blocksOfRank.begin(), blocksOfRank.end());
   size_t all = std::accumulate(blocksOfRank.begin(), blocksOfRank.end(), size_t(0));
   size_t stages = size_t(plan.pp * std::max<int64_t>(1, plan.virtualStages));
