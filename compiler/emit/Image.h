@@ -35,7 +35,7 @@ struct ImageOptions {
   std::string cpu;   /* the processor of the kernels; for GPUs empty */
   dtcc_memory memory = DTCC_MEMORY_HOST;
   std::string weights; /* as in dtcc_image_header */
-  std::string tensors; /* the table of the model's tensors (compiler/SavedTensors.h) */
+  std::string tensors; /* the table of the model's tensors (compiler/training/SavedTensors.h) */
   int64_t labelShift = 0;
   uint64_t seed = 0;
   bool tf32 = false;

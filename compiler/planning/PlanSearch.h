@@ -76,7 +76,8 @@ mlir::FailureOr<SearchResult> searchPlans(mlir::ModuleOp module, const Options &
 /// Gives the report of the first plan its step event by event.
 void recordBest(SearchResult &result);
 
-/// The request for another number of devices: of the mesh what divides them, but dp.
+/// The same request for another number of devices. Sizes of tp, cp, ep and pp that divide the devices are kept; the
+/// size of dp follows from them.
 PlanRequest requestFor(const PlanRequest &request, int64_t devices);
 
 /// The fewest devices of --cluster's kind, at least `from`, on which some plan fits with this batch: powers of two in a

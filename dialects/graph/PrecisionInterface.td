@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The interface by which graph-lower-precision asks each op for its types. All answers are in one table, Precision.cpp.
+// The interface by which graph-lower-precision asks each op for its types. All answers are in one table, PrecisionPolicy.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
   ];
 }
 
-/// Ops with answers of their own, in Precision.cpp.
+/// Ops with answers of their own, in PrecisionPolicy.cpp.
 class Graph_Precision<list<string> methods> : DeclareOpInterfaceMethods<PrecisionOpInterface, methods>;
 defvar Graph_OwnPrecision = Graph_Precision<["getOperandPrecision", "getResultPrecision"]>;
 

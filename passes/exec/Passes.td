@@ -82,7 +82,7 @@ def ChunkExchanges : Pass<"exec-chunk-exchanges", "::mlir::ModuleOp"> {
     Example (tests/passes/exec/chunk-exchanges.mlir): a product, the sum of its result over tp, a gather and two products.
   }];
   let options = [Option<"cluster", "cluster", "std::string", "\"8xh100\"", "a preset, as of --cluster">,
-                 Option<"parts", "parts", "int64_t", "0", "parts of all that can be cut; 0: as many as take least">];
+                 Option<"parts", "parts", "int64_t", "0", "number of parts of each product that can be cut; 0: the number that the cost model finds fastest">];
   let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
 
@@ -133,10 +133,11 @@ def Fuse : Pass<"exec-fuse"> {
     elementwise op, broadcast and reduction stands in an `exec.fused` together with the neighbours that share its
     loops (codegen/KernelDomain.h says which ops one kernel can hold).
 
-    Splat constants, broadcasts and iotas are repeated in each kernel that reads them. So are casts from 16-bit floats
-    to f32, and sums, if that halves the bytes that the kernel reads, or if the kernel alone wants them and reads about
-    as much: what they are of is kept then, and they are stored nowhere (tests/passes/exec/fuse-repeat.mlir). A kernel
-    whose values one other kernel reads joins that, whoever else wants sums that are small beside them.
+    Splat constants, broadcasts and iotas are repeated in each kernel that reads them. A cast from a 16-bit float to
+    f32, or a sum, is repeated if this halves the bytes that the kernel reads. If one kernel is the only reader, the op
+    is also repeated when its operands are about as large: they are kept in its place, and the result is never stored
+    (tests/passes/exec/fuse-repeat.mlir). A kernel whose values only one other kernel reads is merged into that kernel;
+    small sums that other ops read do not prevent this.
 
     Guarantees: ops with effects keep their order. An op of the backward pass that reads values of the forward pass
     stays in the backward pass, unless its result is smaller than these values: a forward kernel would have to keep
@@ -207,7 +208,7 @@ def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
                  Option<"rowAlignment", "row-alignment", "int64_t", "0",
                         "alignment of wide rows of matrices that products read or write, in bytes">,
                  Option<"splitsSums", "splits-sums", "bool", "false",
-                        "add up a product for each image where all together would be copied">];
+                        "sum the products of single images instead of copying all images into one product">];
   let dependentDialects = ["::dtcc::exec::ExecDialect", "::mlir::LLVM::LLVMDialect", "::dtcc::graph::GraphDialect"];
 }
 

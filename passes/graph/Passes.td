@@ -140,7 +140,7 @@ def GraphLowerPrecision : Pass<"graph-lower-precision", "::mlir::ModuleOp"> {
     type.
 
     Every op states the float types that it wants (dialects/graph/PrecisionInterface.td; the answers are in
-    Precision.cpp). Products, attention and rows of tables use the compute type. Statistics of norms, softmax,
+    PrecisionPolicy.cpp). Products, attention and rows of tables use the compute type. Statistics of norms, softmax,
     exponentials and losses use f32. Elementwise ops use the widest type of their operands, parameters and constants
     not counted.
 

@@ -28,7 +28,7 @@ struct PassSeconds {
 };
 struct LayerParts {
   PassSeconds forward, input, weight, recompute;
-  /// Of `input.tensor`, what gradients of weights may run beside.
+  /// Part of `input.tensor` that may be hidden behind weight gradients.
   double fillable = 0;
   void add(const LayerParts &other, double count) {
     forward.add(other.forward, count);

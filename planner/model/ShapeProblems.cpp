@@ -128,9 +128,9 @@ static double heldAtStage(const Parallelism &shape, const BlockCost &block, plan
          leftAtStage(shape, block, mode, stage);
 }
 
-/// Bytes of a block that wait for each micro-batch which the first stage has in flight. Under zero-bubble schedules
-/// they change in a line from the first to the last stage: counted is the end of it that has more, and what is less
-/// than that in other stages is as if these had fewer micro-batches in flight.
+/// Saved bytes of a block for each micro-batch in flight at the first stage. Under zero-bubble schedules the saved
+/// bytes change linearly from the first to the last stage. This function returns the larger end; the solver lowers the
+/// micro-batches in flight of the other stages to match (shareOfHeld).
 static double heldBytes(const Parallelism &shape, const BlockCost &block, plan::Recompute mode) {
   if (!hasWeightsApart(shape))
     return block.heldBytes[size_t(mode)];
@@ -139,8 +139,7 @@ static double heldBytes(const Parallelism &shape, const BlockCost &block, plan::
 }
 
 /// Bytes of the optimizer's state on the host of a device, for a stage of mean size.
-double ShapeProblems::hostOptimizerBytes(const Parallelism &shape, const cost::StepProblem &step,
-                                         const std::vector<BlockCost> &costs) const {
+double ShapeProblems::hostOptimizerBytes(const Parallelism &shape, const std::vector<BlockCost> &costs) const {
   double bytes = 0;
   if (shape.offload.optimizer)
     for (size_t type = 0; type < costs.size(); ++type)
@@ -158,7 +157,7 @@ bool ShapeProblems::mayOffload(const Parallelism &shape, const cost::StepProblem
   double kept = 0;
   for (size_t type = 0; type < costs.size(); ++type)
     kept += inFlight * heldBytes(shape, costs[type], mode) * double(facts.input.blocks.countOf(type));
-  return cost::hasRoom(step.host, hostOptimizerBytes(shape, step, costs),
+  return cost::hasRoom(step.host, hostOptimizerBytes(shape, costs),
                        (shape.pp > 1 ? kUneven : 1) * kept / double(shape.pp));
 }
 
@@ -300,7 +299,7 @@ void ShapeProblems::make(const Parallelism &shape, std::optional<uint32_t> only,
                                   : std::numeric_limits<double>::max()}};
   // The host must hold what it is given.
   if (!facts.request.anyMemory &&
-      (!cost::hasRoom(step.host, hostOptimizerBytes(shape, step, costs)) || (facts.mustOffload() && !onHost)))
+      (!cost::hasRoom(step.host, hostOptimizerBytes(shape, costs)) || (facts.mustOffload() && !onHost)))
     problem.classes[0].memoryBytes = 0;
   bool falls = facts.request.stages == 0 && cost::has(shape.schedule, cost::ScheduleRow::FewerLater);
   problem.inFlight.clear();

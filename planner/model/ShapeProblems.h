@@ -53,8 +53,7 @@ private:
   bool hasEarlyUpdates(const plan::Parallelism &shape) const;
   bool isAllowed(const plan::Parallelism &shape);
   double unitBytes(const plan::Parallelism &shape, const std::vector<BlockCost> &costs, size_t type) const;
-  double hostOptimizerBytes(const plan::Parallelism &shape, const cost::StepProblem &step,
-                            const std::vector<BlockCost> &costs) const;
+  double hostOptimizerBytes(const plan::Parallelism &shape, const std::vector<BlockCost> &costs) const;
   bool mayOffload(const plan::Parallelism &shape, const cost::StepProblem &step, const std::vector<BlockCost> &costs,
                   double inFlight) const;
   double shareOfHeld(const plan::Parallelism &shape, const std::vector<BlockCost> &costs,

@@ -532,7 +532,7 @@ llvm::DenseSet<unsigned> PlacementSolver::paddedByMuch() {
   for (auto [node, chosen] : llvm::zip(nodes, solution.candidates)) {
     Operation *op = node->ops.front();
     const int64_t at = node->candidates[chosen];
-    // Where sums flow through an op there are no sizes: the node of the op itself has them.
+    // A node of partial sums has no sizes; the node of the op itself has them.
     if (at >= 0 && at < int64_t(node->sizes.size()) && isPaddedMuch(node->sizes[size_t(at)]))
       found.insert(isa<graph::ReadOp>(op) ? classes.ofDim(op->getResult(0), at) : classes.ofFactor(op, at));
   }

@@ -89,13 +89,13 @@ std::vector<int64_t> stagesOfKinds(const std::vector<int64_t> &kinds, const Para
 class ShapePricer {
 public:
   virtual ~ShapePricer();
-  /// Comes before the first question about shapes, and may remove those that are the same plans as others of them. May
-  /// the other questions then be asked by several threads at once?
+  /// Called once before all other methods. May remove shapes that describe the same plan as another shape. Returns
+  /// whether several threads may call the other methods at once.
   virtual bool prepare(std::vector<Parallelism> &shapes) { return false; }
-  /// No plan of this shape takes less. Infinity: none fits.
+  /// Lower bound on the seconds of all plans of the shape. Infinity: none fits.
   virtual double bound(const Parallelism &shape) = 0;
-  /// No plan takes less of a shape with as many virtual stages as `fewest`, as `most`, or any number between, which is
-  /// as these are otherwise. Infinity: none of them fits. Default: nothing is known, so that each is asked for its own.
+  /// Lower bound for a family of shapes that differ only in their number of virtual stages, from that of `fewest` to
+  /// that of `most`. Infinity: no shape of the family fits. Default: 0, so that each shape is bounded by itself.
   virtual double boundBetween(const Parallelism &fewest, const Parallelism &most) { return 0; }
   /// A closer bound, for more work: it is asked for shapes whose bound leaves them open. Default: the bound.
   virtual double closerBound(const Parallelism &shape) { return bound(shape); }

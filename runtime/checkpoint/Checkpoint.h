@@ -58,7 +58,7 @@ public:
   /// Reads all tensors of the files whose number modulo `shares` is `share`, and says which is not as it was written:
   /// "FILE: tensor 'w' ..". Empty: none.
   std::string damage(int64_t share, int64_t shares) const;
-  /// Of the same files, those that are there and as they were written: one row a file of the checkpoint.
+  /// For each file of the checkpoint, whether it is among the files of `share`, exists, and is as it was written.
   std::vector<char> wholeFiles(int64_t share, int64_t shares) const;
   /// Fills the cells of all states that `rank` holds. A missing tensor is an error.
   void load(const Rank &rank) const;

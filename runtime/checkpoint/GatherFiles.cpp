@@ -70,7 +70,7 @@ public:
 private:
   std::string manifestPath() const { return (fs::path(folder) / "manifest.json").string(); }
 
-  /// Of each rank's disk; 0: there is none that is whole.
+  /// The hash of the manifest on each rank's disk; 0: the disk has no whole manifest.
   std::vector<uint64_t> hashesOfManifests() {
     uint64_t mine = 0;
     try {
@@ -129,7 +129,7 @@ private:
     return {};
   }
 
-  /// Files of this rank's disk that it finds whole: the ranks that share the disk look at some each.
+  /// Says which files on this rank's disk are whole. The ranks that share the disk check some files each.
   std::vector<char> wholeFiles() {
     std::vector<int64_t> sharers = disks.sharersOf(me);
     auto share = std::find(sharers.begin(), sharers.end(), me) - sharers.begin();
@@ -155,7 +155,7 @@ private:
     return needed;
   }
 
-  /// What any rank of a disk says counts for the disk.
+  /// Combines the ranks' answers by disk: a file counts if any rank of the disk names it.
   RowsOfDisks rowsOfDisks(const std::vector<char> &mine) {
     std::vector<char> all(mine.size() * static_cast<size_t>(world.size()));
     world.allGather(mine.data(), all.data(), static_cast<int64_t>(mine.size()), DTCC_I8);

@@ -27,8 +27,8 @@ void waitForAll(const Rank &rank);
 /// The text of rank 0, on every rank. All ranks call it.
 std::string textOfFirst(const std::string &mine, const Rank &rank);
 
-/// What is done with a file that is whole, by the ranks that see it: they are `shares`, and this one has number
-/// `share`.
+/// A last pass over the finished file, by all ranks that see it. There are `shares` such ranks, and the calling rank
+/// has number `share`.
 using FinishFile = std::function<void(std::byte *start, int64_t share, int64_t shares)>;
 
 /// Makes a file of `bytes` bytes that starts with `header`; `write` is called on every rank with its first byte, and

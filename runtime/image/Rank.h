@@ -39,7 +39,7 @@ struct GradSquares {
   bool isLeftOut = false;
 };
 
-/// Where the commands of a GPU find and leave the same, in the GPU's memory.
+/// Addresses in GPU memory at which the commands of a GPU read and write the fields of GradSquares.
 struct GradSquaresOnGpu {
   /// An i32, which is 0 in steps that are not asked for norms.
   const void *isAsked = nullptr;

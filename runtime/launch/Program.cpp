@@ -81,8 +81,8 @@ void checkWritable(const std::string &path) {
     close(file);
 }
 
-/// Finds out before the run, not after it, that its results cannot be written. `isFirst`: by this process, which writes
-/// what there is one of; others write traces and checkpoints.
+/// Finds out before the run, not after it, that its results cannot be written. `isFirst`: whether this is process
+/// 0, which writes the files that exist once. Other processes write only traces and checkpoints.
 void checkOutputs(const Options &options, bool isFirst) {
   bool savesFolder = options.save.form() == SaveForm::Folder;
   bool averageIsFolder = options.saveAverage.form() == SaveForm::Folder;

@@ -91,7 +91,7 @@ public:
         if (std::vector<Choice> candidates = site->candidates(); !candidates.empty())
           site->choose(candidates.front());
   }
-  /// Of `choices`, those of sites of this rank.
+  /// The choices that concern sites of this rank.
   Choices taken(const Choices &choices) const {
     Choices mine;
     for (Tunable *site : sites)
@@ -127,7 +127,7 @@ private:
         }
         best = std::min(best, least[i]);
       }
-    // Of equal times the first.
+    // min_element returns the first of several equal times.
     auto fastest = std::min_element(least.begin(), least.end());
     if (fastest == least.end() || *fastest == never)
       return std::nullopt;
@@ -141,7 +141,7 @@ private:
   std::string firstFailure;
 };
 
-/// What the first rank knows before a measurement.
+/// The choices that the first rank knows before it measures.
 Choices knownChoices(const TuningRequest &request) {
   Choices choices;
   if (!request.file.empty())

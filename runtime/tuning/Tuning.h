@@ -45,7 +45,7 @@ public:
   virtual double margin() const { return 0; }
 };
 
-/// Where choices come from.
+/// Sources of choices that were made before.
 struct TuningRequest {
   std::string file;  /* read and written by the first rank; empty: nothing is measured */
   std::string given; /* choices of a checkpoint, as text; they go before those of the file */

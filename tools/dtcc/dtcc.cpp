@@ -16,6 +16,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include <chrono>
+#include <set>
 
 #include "tools/dtcc/Summary.h"
 #include "tools/model/AnnotateModel.h"

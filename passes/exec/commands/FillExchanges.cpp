@@ -84,7 +84,7 @@ private:
     bool moves = false;
     /// Whether an exchange of the phase depends on it.
     bool needed = false;
-    /// Whether it already has an exchange that it runs beside.
+    /// Whether the command already overlaps with an exchange.
     bool taken = false;
     double seconds = 0;
     double computing() const { return isa<KernelOp, LibraryOp>(op) ? seconds : 0; }

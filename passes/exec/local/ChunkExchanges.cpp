@@ -111,7 +111,7 @@ cost::Gemm gemmOf(const Product &product) {
 /// How the rows of the whole lie in parts.
 struct Cut {
   int64_t parts = 1;
-  /// Ranks whose rows a part has some of each; 1: a part is a slice.
+  /// Number of ranks of which each part holds some rows. 1: a part is a contiguous slice of the rows.
   int64_t ranks = 1;
 };
 
@@ -149,7 +149,7 @@ Value productOfPart(OpBuilder &builder, const Product &product, Value x, const C
 
 class ExchangeChunker {
 public:
-  /// `parts`: of all that can be cut; 0: as many as take least.
+  /// `parts`: number of parts of each product that can be cut; 0: the number that the cost model finds fastest.
   ExchangeChunker(const cost::Machine &machine, const spmd::Mesh &mesh, int64_t parts)
       : machine(machine), mesh(mesh), parts(parts), kernels(machine.device, machine.constants),
         collectives(machine.fabric, machine.constants) {}

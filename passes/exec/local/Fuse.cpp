@@ -9,10 +9,10 @@
 // sibling that reads the same values, if the domain analysis says that the result is
 // still one kernel and no path leaves the kernel and comes back. Then a kernel whose values
 // one other kernel alone reads joins that. What the backward pass computes from values of
-// the forward pass stays in the backward pass, unless it is smaller than what it reads. In
-// the end kernels make again what they would read and can make of half the bytes: f32 of
-// halves, which were exact before, and differences to a mean. A kernel that alone wants such
-// a difference reads what it is of, so that nothing need store it.
+// the forward pass stays in the backward pass, unless it is smaller than what it reads. Last,
+// a kernel recomputes a value instead of reading it if its operands have at most half the bytes:
+// the f32 form of a 16-bit value, or a difference to a mean. If that kernel is the only other
+// reader, operands of about the same size suffice, because the value is then not stored at all.
 //
 //===----------------------------------------------------------------------===//
 

@@ -26,7 +26,7 @@ using namespace mlir;
 namespace dtcc::spmd {
 namespace {
 
-/// Where an op of an expert layer has what belongs to picks: a number each; -1: it has none.
+/// Numbers of the operands of an expert layer's op that hold one value per pick; -1: the op has no such operand.
 struct PickOperands {
   StringLiteral op;
   int64_t ids, weights, weightGradient;

@@ -47,7 +47,8 @@ public:
   enum class Close { Destroy, Abort, Nothing };
   Close remove(Group &group);
 
-  /// A call of NCCL stands on a stream: "ncclAllReduce", and of which group it is the how manieth.
+  /// Records a call of NCCL that was put on `stream`: its name ("ncclAllReduce"), its group, and its number among the
+  /// calls of this group.
   void issued(const char *call, const std::string &group, uint64_t number, CUstream stream);
 
   // GpuWaits, by the rank's thread.

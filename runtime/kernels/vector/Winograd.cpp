@@ -204,7 +204,8 @@ void transformImages(const WinogradProblem &p, const float *x, int64_t firstChan
     }
 }
 
-/// Sums of at most so many products start at zero and are added up: they round less than one long sum.
+/// Splits `depth` into equal parts of at most `productDepth`, and returns the size of a part. Adding partial sums
+/// rounds less than one long sum.
 int64_t evenDepth(int64_t depth) {
   const int64_t parts = (depth + productDepth - 1) / productDepth;
   return (depth + parts - 1) / parts;
