@@ -68,8 +68,7 @@ static void returnLoss(Emitter &emitter, func::FuncOp function, const Tensor &lo
       count = emitter.fromValue(found->count);
     }
   if (!sum) {
-    emitRemark(emitter.getLoc())
-        << "the loss is not a mean over labels or elements: a step's loss is the mean of its micro-batches' losses";
+    // A sum over samples, or of one micro-batch.
     sum = loss;
     count = emitter.scalar(1, elementOf(loss));
   }
