@@ -14,6 +14,7 @@
 #include "planner/cluster/ClusterFile.h"
 #include "planner/cost/AmountText.h"
 #include "planner/search/DeviceCounts.h"
+#include "planner/step/ModelWork.h"
 #include "planner/transformer/Memory.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -380,6 +381,12 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
   report.memoryBytes = machine.isCpu() ? std::max(0.0, machine.memoryBytes() - machine.device.headroomBytes)
                                        : cost::usableBytes(machine.device);
   readBatch(step, report);
+  // Devices of several kinds have no peak in common.
+  if (report.sequence > 0 && kinds.size() <= 1) {
+    report.flops = spmd::modelFlops(step);
+    if (!machine.isCpu())
+      report.devicePeak = machine.device.peak(options.precision == "f32" ? cost::Width::F32 : cost::Width::B16);
+  }
   for (const plan::ParallelismRequest::FixedPart &part : held.fixedParts())
     report.given.push_back(part.option);
   if (held.annotated)

@@ -105,6 +105,9 @@ struct SearchReport {
   /// Samples of a step, and tokens of a sample (0 if samples are no sequences).
   int64_t batch = 0;
   double sequence = 0;
+  /// Floating-point operations of a step by the definition of the model (spmd::modelFlops), and those that a device can
+  /// make in a second; 0: not known.
+  double flops = 0, devicePeak = 0;
   /// Options that fixed a part of the plan, as the user wrote them: "--mesh=tp=2".
   std::vector<std::string> given;
   /// Caveat of the forecast: "tensor parallelism counts as compute". May be empty.
@@ -125,6 +128,15 @@ struct SearchReport {
 
   /// How far the best plan is above the bound, as a share of it.
   double gap() const { return lowerBound > 0 && !plans.empty() ? plans.front().seconds / lowerBound - 1 : 0; }
+  /// Tokens a second of a plan, on all devices; 0 if samples are no sequences.
+  double tokensPerSecond(const PlanReport &plan) const {
+    return plan.seconds > 0 ? double(batch) * sequence / plan.seconds : 0;
+  }
+  /// Model FLOP/s of a plan on one device, and its share of the peak (MFU); 0: not known.
+  double flopsPerSecond(const PlanReport &plan) const {
+    return plan.seconds > 0 ? flops / plan.seconds / double(devices) : 0;
+  }
+  double utilisation(const PlanReport &plan) const { return devicePeak > 0 ? flopsPerSecond(plan) / devicePeak : 0; }
   /// Bytes that a device lacks for the plan; 0 if it fits.
   double excess(const PlanReport &plan) const;
 };

@@ -54,6 +54,15 @@ double Transformer::activeParameters() const {
   return experts > 0 ? parameters() - expertLayers() * routedParameters() * (1 - chosen / experts) : parameters();
 }
 
+double Transformer::flops() const {
+  // Twice as many operations backward as forward.
+  constexpr double kPasses = 3;
+  // The embedding is looked up; as the head it multiplies.
+  double products = activeParameters() - (tied ? 0 : vocabulary * hidden);
+  double attention = layers * 4 * heads * headSize() * sequence / 2;
+  return kPasses * sequence * (2 * products + attention);
+}
+
 void addProduct(Layer &layer, double m, double n, double k, Width width, double groups) {
   layer.forward.gemms.push_back({m, n, k, 1, width, groups});
   layer.inputGradient.gemms.push_back({m, k, n, 1, width, groups});

@@ -42,6 +42,8 @@ SearchReport reportOf(const TransformerProblem &problem, TransformerPricer &pric
   report.memoryBytes = cost::usableBytes(problem.device);
   report.batch = problem.batch;
   report.sequence = problem.model.sequence;
+  report.flops = problem.model.flops() * double(problem.batch);
+  report.devicePeak = problem.device.peak(problem.run.width);
   for (size_t i = 0; i < std::min(top, result.plans.size()); ++i)
     report.plans.push_back(describe(problem, pricer, result.plans[i]));
   if (record && !report.plans.empty())

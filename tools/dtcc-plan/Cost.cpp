@@ -115,11 +115,8 @@ static RunForecast priceSizes(const Forecast &given) {
   forecast.microbatches = plan.microbatches;
   forecast.step = cost::priceStep(problem, cost::Constants(), scales);
   forecast.itemsPerStep = given.batch * given.model.sequence;
-  // 6 FLOP a parameter and token, and attention.
-  double flops =
-      6 * given.model.activeParameters() + 6 * given.model.layers * given.model.hidden * given.model.sequence;
-  forecast.utilisation =
-      flops * forecast.itemsPerSecond() / double(plan.ranks()) / given.device().peak(cost::Width::B16);
+  forecast.utilisation = given.model.flops() * double(given.batch) / forecast.step.total() / double(plan.ranks()) /
+                         given.device().peak(given.run.width);
   forecast.memoryBytes = cost::forecastMemory(given.model, plan, given.run, given.software).total();
   forecast.capacity = given.device().memoryBytes - given.device().headroomBytes;
   forecast.device = given.device().name;
@@ -153,6 +150,8 @@ static llvm::Expected<RunForecast> priceGraph(const PlanQuery &query, StringRef 
   forecast.note = report->note;
   forecast.microbatches = priced.shape.microbatches;
   forecast.step = priced.parts;
+  if (double share = report->utilisation(priced); share > 0)
+    forecast.utilisation = share;
   forecast.memoryBytes = priced.memory.total();
   forecast.hostBytes = priced.memory.host;
   forecast.capacity = report->memoryBytes;

@@ -75,7 +75,7 @@ void dtcc::printForecast(const RunForecast &forecast, llvm::raw_ostream &stream)
   stream << formatv("  {0,-36} {1,10}  ", forecast.items + " a second",
                     formatCount(uint64_t(forecast.itemsPerSecond())));
   if (forecast.utilisation)
-    stream << formatv("   {0:f0} % of the 16-bit peak in the model's products", 100 * *forecast.utilisation);
+    stream << formatv("   {0:f1} % of the peak by the definition of the model (MFU)", 100 * *forecast.utilisation);
   stream << formatv("\n  {0,-36} {1,10}  ", "memory of a device", formatBytes(forecast.memoryBytes));
   if (forecast.capacity > 0)
     stream << formatv("   {0} {1} of a {2}", forecast.fits ? "fits in the" : "does not fit in the",

@@ -22,9 +22,14 @@ static std::string memoryText(const plan::PlanReport &plan) {
 static void writeTiles(const plan::SearchReport &report, HtmlPage &page) {
   const plan::PlanReport &best = report.plans.front();
   std::vector<std::pair<std::string, std::string>> tiles = {{"a step", formatSeconds(best.seconds)}};
-  if (report.sequence > 0)
-    tiles.push_back({"tokens a second",
-                     formatCount(uint64_t(double(report.batch) * report.sequence / std::max(best.seconds, 1e-12)))});
+  if (report.sequence > 0) {
+    tiles.push_back({"tokens a second", formatCount(uint64_t(report.tokensPerSecond(best)))});
+    tiles.push_back(
+        {"tokens a second and device", formatCount(uint64_t(report.tokensPerSecond(best) / double(report.devices)))});
+  }
+  if (report.utilisation(best) > 0)
+    tiles.push_back({"of the peak, by the definition of the model (MFU)",
+                     formatv("{0:f1} %", 100 * report.utilisation(best)).str()});
   tiles.push_back({"a device holds", formatBytes(best.memory.total()) +
                                          (report.memoryBytes > 0 ? " of " + formatBytes(report.memoryBytes) : "")});
   if (report.lowerBound > 0) {

@@ -97,6 +97,17 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
   if (best.memory.host > 0)
     stream << "; its host holds " << formatBytes(best.memory.host);
   stream << '\n';
+  if (report.sequence > 0) {
+    stream << formatv("plan 1 trains {0} tokens a second, {1} a device",
+                      formatCount(uint64_t(report.tokensPerSecond(best))),
+                      formatCount(uint64_t(report.tokensPerSecond(best) / double(report.devices))));
+    if (double rate = report.flopsPerSecond(best); rate > 0)
+      stream << formatv(", at {0:f1} {1}FLOP/s a device by the definition of the model",
+                        rate / (rate < 1e12 ? 1e9 : 1e12), rate < 1e12 ? "G" : "T");
+    if (report.utilisation(best) > 0)
+      stream << formatv(": {0:f1} % of the peak (MFU)", 100 * report.utilisation(best));
+    stream << '\n';
+  }
   if (best.estimated) {
     double program = best.memory.total(), estimate = best.estimated->total();
     stream << "plan 1 is compiled: its program holds " << formatBytes(program) << " a rank; the search's estimate was "
@@ -182,6 +193,10 @@ void dtcc::writePlan(const plan::PlanReport &plan, const plan::SearchReport &rep
         writeMemory(stage.memory, out);
       });
   });
+  if (report.flops > 0)
+    out.attribute("model_flops_per_second_a_device", report.flopsPerSecond(plan));
+  if (report.utilisation(plan) > 0)
+    out.attribute("mfu", report.utilisation(plan));
   out.attribute("why", plan.reason);
 }
 
