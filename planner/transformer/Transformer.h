@@ -49,8 +49,8 @@ struct Transformer {
   double parameters() const;
   /// Parameters that one token uses: those of the experts that it selects, and all others.
   double activeParameters() const;
-  /// Floating-point operations of a sample's forward and backward pass: of products and attention, each once, of which the
-  /// masked half of attention does not count.
+  /// Floating-point operations of a sample's forward and backward pass: of products and attention, each once, of which
+  /// the masked half of attention does not count.
   double flops() const;
 };
 
