@@ -7,6 +7,7 @@
 
 #include "tools/dtcc-plan/Choose.h"
 #include "compiler/console/StatusLine.h"
+#include "planner/cluster/ClusterFile.h"
 #include "tools/dtcc-plan/RunForecast.h"
 #include "tools/dtcc-plan/queries/PlanQuery.h"
 #include "tools/dtcc-plan/tables/PrintReport.h"
@@ -98,6 +99,25 @@ static llvm::Expected<std::vector<Offer>> readOffers(StringRef text) {
     offers.push_back(std::move(offer));
   }
   return offers;
+}
+
+/// Dollars of some clusters and device-hours of others do not compare, and a budget needs dollars of all.
+static llvm::Error checkPrices(const std::vector<Offer> &offers, const Goal &goal) {
+  const Offer *unpriced = nullptr;
+  bool anyPriced = false;
+  for (const Offer &offer : offers) {
+    llvm::Expected<cost::Cluster> cluster = cost::readCluster(offer.cluster);
+    if (!cluster)
+      return cluster.takeError();
+    bool priced = offer.price > 0 || cluster->pricePerHour() > 0;
+    anyPriced |= priced;
+    if (!priced && !unpriced)
+      unpriced = &offer;
+  }
+  if (unpriced && (goal.budget || (goal.deadline && anyPriced)))
+    return llvm::createStringError("a price is missing: --clusters=" + unpriced->cluster +
+                                   "@2.5 gives dollars a device and hour");
+  return llvm::Error::success();
 }
 
 /// The best plan of an offer; of a graph it is compiled. `silent`: without the notes of the import.
@@ -274,18 +294,13 @@ llvm::Error dtcc::printChoice(const Arguments &arguments, llvm::raw_ostream &str
   llvm::Expected<std::vector<Offer>> offers = readOffers(arguments.value("clusters"));
   if (!offers)
     return offers.takeError();
+  if (llvm::Error error = checkPrices(*offers, *goal))
+    return error;
   StringRef model = arguments.inputs().empty() ? StringRef() : StringRef(arguments.inputs()[0]);
   llvm::Expected<std::vector<Candidate>> candidates = priceAll(*offers, model, arguments, *goal);
   if (!candidates)
     return candidates.takeError();
-  auto isUnpriced = [](const Candidate &each) { return each.works() && each.run.price <= 0; };
-  const auto unpriced = llvm::find_if(*candidates, isUnpriced);
-  bool priced = unpriced == candidates->end();
-  // Dollars of some and device-hours of others do not compare.
-  bool isMixed = !priced && llvm::any_of(*candidates, [](const Candidate &each) { return each.run.price > 0; });
-  if (!priced && (goal->budget || (goal->deadline && isMixed)))
-    return llvm::createStringError("a price is missing: --clusters=" + unpriced->offer.cluster +
-                                   "@2.5 gives dollars a device and hour");
+  bool priced = llvm::none_of(*candidates, [](const Candidate &each) { return each.works() && each.run.price <= 0; });
   const Candidate *chosen = pick(*candidates, *goal);
   if (!chosen)
     return nonePicked(*candidates, *goal);
