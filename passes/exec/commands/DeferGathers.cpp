@@ -47,7 +47,7 @@ public:
     for (PhaseOp phase : phases)
       timelines.push_back(timelineOf(phase));
     for (Run run : runsOf(program))
-      if (!spmd::isOfEvaluation(phases[run.phase].getSymName()))
+      if (!spmd::isOfEvaluation(phases[run.phase].getSymName()) && !timelines[run.phase].commands.empty())
         runs.push_back(run);
   }
 
@@ -106,7 +106,7 @@ private:
     });
   }
 
-  /// The first command of a step that touches a buffer outside of the update: it must read.
+  /// The first command of a step that reads a buffer outside of the update. Nothing if a command writes it before that.
   std::optional<Place> firstReader(StringAttr buffer, size_t update) {
     for (auto [number, run] : llvm::enumerate(runs)) {
       if (run.phase == update)
@@ -211,7 +211,7 @@ private:
   SmallVector<PhaseOp> phases;
   /// One for each phase.
   std::vector<Timeline> timelines;
-  /// The runs of a step.
+  /// The runs of a step that have commands.
   std::vector<Run> runs;
   /// In the order in which a step needs them.
   SmallVector<Gather> gathers;

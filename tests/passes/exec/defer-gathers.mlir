@@ -75,13 +75,14 @@ exec.program @step mesh @mesh {
 
 // -----
 
-// Stages of a pipeline: the layers of the second phase arrive during a run of the first one, for other micro-batches.
+// Stages of a pipeline: the layers of the second phase arrive during a run of the first one, for other micro-batches. A
+// phase without commands has no place for a gather.
 spmd.mesh @mesh [#spmd.axis<"mb", 4, time>, #spmd.axis<"pp", 2, rank>, #spmd.axis<"dp", 2, rank>]
 spmd.bucket parameter @params.0 : 67108864 x f32 flat ["dp"] {unit = "a"}
 spmd.bucket compute @compute.0 : 67108864 x bf16 of @params.0 {unit = "a"}
 spmd.bucket parameter @params.1 : 67108864 x f32 flat ["dp"] {unit = "b"}
 spmd.bucket compute @compute.1 : 67108864 x bf16 of @params.1 {unit = "b"}
-exec.program @step.0 mesh @mesh stage 0 over "pp" actions [forward.0 0, forward.0 1, forward.0 2, forward.1 0, forward.1 1, forward.1 2, update 0, evaluate 0] {
+exec.program @step.0 mesh @mesh stage 0 over "pp" actions [prologue 0, forward.0 0, forward.0 1, forward.0 2, forward.1 0, forward.1 1, forward.1 2, update 0, evaluate 0] {
   exec.communicator @dp over ["dp"]
   exec.arena @state : 0
   exec.arena @activations : 0
@@ -96,6 +97,8 @@ exec.program @step.0 mesh @mesh stage 0 over "pp" actions [forward.0 0, forward.
   // CHECK-LABEL: exec.phase @forward.1
   // CHECK-NOT: all_gather
   // CHECK-LABEL: exec.phase @update
+  exec.phase @prologue {
+  }
   exec.phase @forward.0 repeat 3 {
     %w = exec.view @w0[0] : memref<1x4096x4096xbf16>
     %x = exec.view @x[0] : memref<1x4096x4096xbf16>
