@@ -69,6 +69,10 @@ static std::string habitsOf(const cost::Software &software) {
   share(software.tensorHidden, "sums over tp");
   share(software.sendsHidden, "sends");
   habits.push_back(llvm::formatv("gradients of {0} bytes", int(software.gradientBytes)).str());
+  if (software.attention == cost::AttentionKernel::Plain)
+    habits.push_back("attention without FlashAttention, as in its measured runs (2021 to 2023)");
+  else if (software.attention == cost::AttentionKernel::FlashFirst)
+    habits.push_back("FlashAttention 1");
   return llvm::join(habits, ", ");
 }
 
