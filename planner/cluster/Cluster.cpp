@@ -132,7 +132,7 @@ std::optional<Cluster> parseCluster(std::string_view text, std::string &error) {
     if (devices % perNode != 0) {
       error = "more than a node of " + std::to_string(perNode) + " must be whole nodes, got: " + std::string(text) +
               (devices % 2 == 0 && devices / 2 <= device->domain
-                   ? "; 2x" + std::to_string(devices / 2) + std::string(rest) + " are two nodes"
+                   ? "; 2x" + std::to_string(devices / 2) + "x" + std::string(rest) + " are two nodes"
                    : "");
       return std::nullopt;
     }

@@ -53,23 +53,32 @@ void addRows(ThreadTeam &team, const Matrix<const T> &dout, const Integers &ids,
         fillZero(dtable, row, 0, dtable.columns);
     });
   }
-  // Threads share out the columns, a cache line of them at a time: each adds the
-  // rows in order, so an id that stands twice needs no lock.
   constexpr int64_t line = 16;
-  bool dense = dout.columnStride == 1 && dtable.columnStride == 1;
-  int64_t grain = std::max<int64_t>(1, grainElements / (line * std::max<int64_t>(dout.rows, 1)));
-  team.parallelFor((dtable.columns + line - 1) / line, grain, [&](int64_t begin, int64_t end) {
-    begin *= line, end = std::min(end * line, dtable.columns);
+  const bool dense = dout.columnStride == 1 && dtable.columnStride == 1;
+  // Adds columns [first, last) of all that goes to rows [begin, end) of the table, in order.
+  auto addPart = [&](int64_t begin, int64_t end, int64_t first, int64_t last) {
     for (int64_t i = 0; i < dout.rows; ++i) {
       int64_t id = ids[i], row = id - offset;
-      if (row < 0 || row >= dtable.rows || (paddingId >= 0 && id == paddingId))
+      if (row < begin || row >= end || (paddingId >= 0 && id == paddingId))
         continue;
-      if (dense)
-        add(dtable.row(row) + begin, dout.row(i) + begin, end - begin);
+      if (dense && last - first > 1)
+        add(dtable.row(row) + first, dout.row(i) + first, last - first);
       else
-        for (int64_t c = begin; c < end; ++c)
+        for (int64_t c = first; c < last; ++c)
           add(dtable.row(row) + c * dtable.columnStride, dout.row(i) + c * dout.columnStride, 1);
     }
+  };
+  // An id that stands twice needs no lock: threads share out the columns, a cache line of them at a time, or the rows
+  // of a table that has too few columns for that.
+  const int64_t lines = (dtable.columns + line - 1) / line, threads = team.threads();
+  if (lines < threads && dout.rows * dtable.columns >= grainElements) {
+    team.parallelFor(dtable.rows, (dtable.rows + threads - 1) / threads,
+                     [&](int64_t begin, int64_t end) { addPart(begin, end, 0, dtable.columns); });
+    return;
+  }
+  int64_t grain = std::max<int64_t>(1, grainElements / (line * std::max<int64_t>(dout.rows, 1)));
+  team.parallelFor(lines, grain, [&](int64_t begin, int64_t end) {
+    addPart(0, dtable.rows, begin * line, std::min(end * line, dtable.columns));
   });
 }
 
@@ -86,8 +95,12 @@ void embedding(ThreadTeam &team, const Matrix<const uint16_t> &table, const Inte
 
 void scatterAdd(ThreadTeam &team, const VectorKernels &kernels, const Matrix<const float> &dout, const Integers &ids,
                 int64_t offset, bool accumulate, int64_t paddingId, const Matrix<float> &dtable) {
-  addRows(team, dout, ids, offset, accumulate, paddingId, dtable,
-          [&](float *to, const float *from, int64_t n) { kernels.addTo(to, from, n); });
+  addRows(team, dout, ids, offset, accumulate, paddingId, dtable, [&](float *to, const float *from, int64_t n) {
+    if (n == 1)
+      *to += *from;
+    else
+      kernels.addTo(to, from, n);
+  });
 }
 void scatterAdd(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype half, const Matrix<const uint16_t> &dout,
                 const Integers &ids, int64_t offset, bool accumulate, int64_t paddingId, const Matrix<float> &dtable) {

@@ -41,21 +41,22 @@ TEST(Embedding, LooksUpThisShardsRowsAndZerosOthers) {
 
 TEST(ScatterAdd, AddsRowsInOrder) {
   for (bool transposed : {false, true})
-    for (int64_t columns : {1, 19, 300})
+    // Of narrow tables threads share out the rows.
+    for (auto [rows, columns] : {std::pair<int64_t, int64_t>{500, 1}, {500, 19}, {500, 300}, {20000, 1}, {9000, 3}})
       for (bool accumulate : {false, true}) {
         std::mt19937 random(2);
         std::vector<int> order = transposed ? std::vector<int>{1, 0} : std::vector<int>{0, 1};
-        Box dout({500, columns}, order, 2), start({11, columns}, order, 3);
+        Box dout({rows, columns}, order, 2), start({11, columns}, order, 3);
         dout.fillRandom(random);
         start.fillRandom(random);
         std::vector<int64_t> ids;
-        for (int i = 0; i < 500; ++i)
+        for (int64_t i = 0; i < rows; ++i)
           ids.push_back(static_cast<int64_t>(random() % 22));
         const int64_t padding = 13;
         Box want = start;
         if (!accumulate)
           want.fill(0);
-        for (int64_t i = 0; i < 500; ++i)
+        for (int64_t i = 0; i < rows; ++i)
           for (int64_t c = 0; c < columns; ++c)
             if (int64_t id = ids[static_cast<size_t>(i)]; id >= 11 && id != padding)
               want.at(id - 11, c) += dout.at(i, c);
@@ -63,7 +64,7 @@ TEST(ScatterAdd, AddsRowsInOrder) {
           for (int threads : {1, 2, 4}) {
             Box got = start;
             ThreadTeam team(threads);
-            scatterAdd(team, kernels, matrix<const float>(dout), {ids.data(), 500, 1, true}, 11, accumulate, padding,
+            scatterAdd(team, kernels, matrix<const float>(dout), {ids.data(), rows, 1, true}, 11, accumulate, padding,
                        matrix<float>(got));
             EXPECT_TRUE(got.sameBits(want));
           }
