@@ -7,6 +7,7 @@
 //
 #include "compiler/driver/StepCheck.h"
 #include "compiler/planning/LowerPlan.h"
+#include "dialects/interfaces/Work.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/graph/Evaluator.h"
@@ -39,14 +40,7 @@ struct Cost {
         bytes += copies * 8 * double(shaped.getNumElements());
         flops += times * copies * double(shaped.getNumElements());
       }
-    auto work = dyn_cast<WorkOpInterface>(op);
-    auto factored = dyn_cast<FactorOpInterface>(op);
-    if (!work || !factored)
-      return;
-    SmallVector<int64_t> sizes;
-    for (const Factor &factor : factored.getFactorMap().factors)
-      sizes.push_back(factor.size);
-    flops += times * copies * work.getFlops(sizes);
+    flops += times * copies * flopsOf(&op).value_or(0);
   }
 };
 

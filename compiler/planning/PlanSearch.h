@@ -76,7 +76,7 @@ mlir::FailureOr<SearchResult> searchPlans(mlir::ModuleOp module, const Options &
 /// Gives the report of the first plan its step event by event.
 void recordBest(SearchResult &result);
 
-/// The same request for another number of devices. Sizes of tp, cp, ep and pp that divide the devices are kept; the
+/// Returns `request` for another number of devices. Sizes of tp, cp, ep and pp that divide the devices are kept; the
 /// size of dp follows from them.
 PlanRequest requestFor(const PlanRequest &request, int64_t devices);
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/interfaces/OpInterfaces.h"
+#include "dialects/interfaces/Work.h"
 
 #include "dialects/interfaces/OpInterfaces.cpp.inc"
 
@@ -16,6 +17,17 @@ std::string dtcc::describeFirstType(mlir::Operation *op) {
   std::string text;
   llvm::raw_string_ostream(text) << (op->getNumOperands() ? op->getOperand(0) : op->getResult(0)).getType();
   return text;
+}
+
+std::optional<double> dtcc::flopsOf(Operation *op) {
+  auto work = dyn_cast<WorkOpInterface>(op);
+  auto factored = dyn_cast<FactorOpInterface>(op);
+  if (!work || !factored)
+    return std::nullopt;
+  SmallVector<int64_t> sizes;
+  for (const Factor &factor : factored.getFactorMap().factors)
+    sizes.push_back(factor.size);
+  return work.getFlops(sizes);
 }
 
 SmallVector<StateAccess, 1> dtcc::stateAccesses(Operation *op) {

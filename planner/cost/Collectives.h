@@ -57,7 +57,8 @@ public:
   double seconds(const Transfer &transfer) const;
   /// One message between ranks `stride` apart, which share a domain if that reaches so far.
   double secondsToSend(double bytes, int64_t stride) const { return secondsToSend(bytes, Hop{0, stride, 1}); }
-  /// One of the messages of a hop, all at a time. Where few ranks of a node send out of it, they share its ports alone.
+  /// Returns the seconds of one message of a hop, whose messages are all sent at a time. Where few ranks of a node send
+  /// out of it, they share its ports alone.
   double secondsToSend(double bytes, const Hop &hop) const;
   /// Bytes a second that a rank of a ring sends while large messages move.
   double busRate(const Spread &spread) const;

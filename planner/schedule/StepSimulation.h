@@ -40,9 +40,9 @@ struct SimulatedEnd {
 /// Link of a device for a transfer: within the node, or out of it.
 enum class SimulatedLink { Node, Network };
 
-/// What stands between a stage and the next.
+/// The boundary between a stage and the next, as messages across it meet it.
 struct StageBoundary {
-  /// Of a message to the next stage, and of one back.
+  /// The seconds of a message to the next stage, and of one back.
   double seconds = 0;
   /// The link of sender and receiver that a message takes, and the share of it that it takes while nothing else uses
   /// it.

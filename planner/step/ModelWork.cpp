@@ -9,6 +9,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
 #include "dialects/interfaces/Factors.h"
+#include "dialects/interfaces/Work.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -18,26 +19,30 @@ static constexpr double kPasses = 3;
 
 static double cellsOf(Value value) { return double(cast<ShapedType>(value.getType()).getNumElements()); }
 
+/// Whether an op sums products: alone, in experts or step by step.
+static bool sumsProducts(Operation &op) {
+  if (isa<graph::ExpertsOp, graph::ExpertsGradOp, graph::ExpertsWeightGradOp, graph::RecurrenceOp,
+          graph::RecurrenceGradOp>(op))
+    return true;
+  auto factors = dyn_cast<FactorOpInterface>(op);
+  if (!factors)
+    return false;
+  FactorMap map = factors.getFactorMap();
+  return map.multiplies() && !map.reducedFactors().empty();
+}
+
 double dtcc::spmd::modelFlops(func::FuncOp step) {
   double flops = 0;
   for (Operation &op : step.getOps()) {
     if (graph::isEvaluation(&op))
       continue;
     if (auto attention = dyn_cast<graph::AttentionOp>(op)) {
+      // The definition counts neither the softmax nor the scores that the backward op computes again, as flopsOf does.
       double keys = double(cast<ShapedType>(attention.getK().getType()).getDimSize(1));
-      flops += kPasses * 4 * cellsOf(attention.getQ()) * keys * (attention.getMask().getCausal() ? 0.5 : 1);
-    } else if (auto experts = dyn_cast<graph::ExpertsOp>(op)) {
-      double count = double(cast<ShapedType>(experts.getWIn().getType()).getDimSize(0));
-      flops +=
-          kPasses * 2 * cellsOf(experts.getIds()) * (cellsOf(experts.getWIn()) + cellsOf(experts.getWOut())) / count;
-    } else if (auto factors = dyn_cast<FactorOpInterface>(op)) {
-      FactorMap map = factors.getFactorMap();
-      if (!map.multiplies() || map.reducedFactors().empty())
-        continue;
-      double cells = 1;
-      for (const Factor &factor : map.factors)
-        cells *= double(factor.size);
-      flops += 2 * cells;
+      double products = 2 * (cellsOf(attention.getQ()) + cellsOf(attention.getOut())) * keys;
+      flops += kPasses * products * (attention.getMask().getCausal() ? 0.5 : 1);
+    } else if (sumsProducts(op)) {
+      flops += flopsOf(&op).value_or(0);
     }
   }
   return flops;

@@ -16,7 +16,7 @@ namespace dtcc::onnx {
 /// left. Its gradient is 1 / (1 + x), as exact. Halves are computed in f32. Null if `x` is.
 Tensor logOnePlus(Emitter &emit, const Tensor &x);
 
-/// The same for any x >= 0.
+/// Builds log(1 + x) as `logOnePlus` does, for any x >= 0.
 Tensor logOnePlusAny(Emitter &emit, const Tensor &x);
 
 /// log(1 + exp(x)), which neither overflows nor vanishes below 0. Its gradient is sigmoid(x), at 0 too.

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Graph.h"
+#include "dialects/interfaces/Work.h"
 #include "passes/exec/bufferize/Bufferizer.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -65,16 +66,9 @@ LibraryOp Bufferizer::library(Operation *op, StringRef mnemonic, ValueRange ins,
   SmallVector<Value, 1> scratch;
   if (workspaceBytes && !targetMemory.plansWorkspace)
     scratch.push_back(view(storage.workspace(workspaceBytes)));
-  double flops = 0;
-  if (auto work = dyn_cast<WorkOpInterface>(op)) {
-    SmallVector<int64_t> sizes;
-    for (const Factor &factor : cast<FactorOpInterface>(op).getFactorMap().factors)
-      sizes.push_back(factor.size);
-    flops = work.getFlops(sizes);
-  }
   return LibraryOp::create(commands, op->getLoc(), Type(), ins, outs, ValueRange(), 0,
                            commands.getStringAttr(op->getName().stripDialect()), commands.getStringAttr(mnemonic),
-                           commands.getArrayAttr(parameters), scratch, updates, llvm::APFloat(flops));
+                           commands.getArrayAttr(parameters), scratch, updates, llvm::APFloat(flopsOf(op).value_or(0)));
 }
 
 CollectiveOp Bufferizer::collective(CollectiveKind kind, Reduction reduction, ArrayAttr axes, const Place &in,

@@ -139,7 +139,7 @@ private:
   /// A stream beside the first.
   struct Side {
     SmallVector<size_t> issued;
-    /// Those of them, by their numbers, whose memory is taken while they are under way.
+    /// The numbers of those issued commands whose memory is taken while they are under way.
     SmallVector<int64_t> bounded;
     /// For each issued command: the last command of each stream that ends before it, and the number of commands of the
     /// compute stream before it.

@@ -101,7 +101,7 @@ constexpr LibraryPrice kPrices[] = {
 SmallVector<ProgramPrices::Priced> ProgramPrices::price(PhaseOp phase) {
   gathers = false;
   phase.walk([&](CollectiveOp op) {
-    // Those of one slot (exec-defer-gathers) run beside few products.
+    // Gathers that exec-defer-gathers gave one slot run beside few products and do not count.
     gathers |= runsBeside(op) && op.getOfParameters() && op.getKind() == CollectiveKind::AllGather && !op.getSlot();
   });
   SmallVector<Priced> commands;

@@ -12,6 +12,7 @@
 
 #include "passes/spmd/partition/ComputeTypes.h"
 #include "dialects/graph/Shapes.h"
+#include "dialects/interfaces/Work.h"
 #include "passes/spmd/Passes.h"
 
 using namespace mlir;
@@ -20,16 +21,7 @@ namespace dtcc::spmd {
 #define GEN_PASS_DEF_SPMDASSIGNCOMPUTETYPES
 #include "passes/spmd/Passes.h.inc"
 
-bool onlyMovesCells(Operation *op) {
-  auto work = dyn_cast<WorkOpInterface>(op);
-  auto factored = dyn_cast<FactorOpInterface>(op);
-  if (!work || !factored || op->getNumOperands() != 1)
-    return false;
-  SmallVector<int64_t> sizes;
-  for (const Factor &factor : factored.getFactorMap().factors)
-    sizes.push_back(factor.size);
-  return work.getFlops(sizes) == 0;
-}
+bool onlyMovesCells(Operation *op) { return op->getNumOperands() == 1 && flopsOf(op) == 0.0; }
 
 /// Follows `value` to its readers; false if one of them wants another type than a narrow one.
 static bool follow(Value value, unsigned width, NarrowReads &found) {

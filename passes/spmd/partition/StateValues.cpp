@@ -7,6 +7,7 @@
 
 #include "passes/spmd/partition/StateValues.h"
 #include "dialects/interfaces/OpInterfaces.h"
+#include "dialects/interfaces/Work.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -35,18 +36,12 @@ bool dependsOnOtherStates(Value value, StringRef own) {
 }
 
 bool onlyRepeatsCells(Operation *op) {
-  auto work = dyn_cast<WorkOpInterface>(op);
-  auto factored = dyn_cast<FactorOpInterface>(op);
-  if (!work || !factored || op->getNumResults() != 1)
+  if (op->getNumResults() != 1 || flopsOf(op) != 0.0)
     return false;
-  SmallVector<int64_t> sizes;
-  FactorMap map = factored.getFactorMap();
-  for (const Factor &factor : map.factors)
-    sizes.push_back(factor.size);
   int64_t before = 0;
   for (Value operand : op->getOperands())
     before += cast<ShapedType>(operand.getType()).getNumElements();
-  return work.getFlops(sizes) == 0 && cast<ShapedType>(op->getResult(0).getType()).getNumElements() >= before;
+  return cast<ShapedType>(op->getResult(0).getType()).getNumElements() >= before;
 }
 
 } // namespace dtcc::spmd
