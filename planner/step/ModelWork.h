@@ -12,10 +12,10 @@
 
 namespace dtcc::spmd {
 
-/// Floating-point operations of a differentiated step on whole tensors: those of products and attention, forward and
-/// backward, each once, whatever a plan computes again. Over seconds and the peak of all devices this is the model
-/// FLOP/s utilisation (Chowdhery et al. 2022, PaLM, appendix B). Of causal attention the half counts that is not
-/// masked, and experts count for the tokens that pick them.
+/// Returns the floating-point operations of a differentiated step on whole tensors: those of products, recurrent layers
+/// and attention, forward and backward, each once, whatever a plan computes again. Over seconds and the peak of all
+/// devices this is the model FLOP/s utilisation (Chowdhery et al. 2022, PaLM, appendix B). Of causal attention the half
+/// counts that is not masked, and experts count for the tokens that pick them.
 double modelFlops(mlir::func::FuncOp step);
 
 } // namespace dtcc::spmd
