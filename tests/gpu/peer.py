@@ -1,8 +1,10 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PyTorch's GPT-2 or LLaMA on one GPU: bf16 autocast, scaled_dot_product_attention, fused AdamW; eager, or torch.compile.
+"""PyTorch's GPT-2, LLaMA, ResNet-50 or ViT-L on one GPU: bf16 autocast, scaled_dot_product_attention, images with channels
+last, fused AdamW; eager, or torch.compile.
 
     python3 tests/gpu/peer.py gpt2 --layers 12 --width 768 --heads 12 --batch 512 --microbatches 32 --seq 1024 [--compile]
+    python3 tests/gpu/peer.py resnet50 --batch 256 --microbatches 1 [--compile]     # torchvision's, as vit-large
 
 Prints one JSON line: {"step_seconds": median, "losses": [..]}. The peer of the benchmarks of tests/gpu/run.
 """
@@ -101,11 +103,38 @@ class Llama(nn.Module):
 
 
 NETWORKS = {"gpt2": Gpt2, "llama": Llama}
+IMAGES = {"resnet50": "resnet50", "vit-large": "vit_l_16"}  # torchvision's names
+
+
+def language(arguments):
+    """A model, its loss over [batch, positions] of token ids, and a function that draws those."""
+    network = NETWORKS[arguments.network]
+    network.vocabulary = arguments.vocabulary or network.vocabulary
+    model = network(arguments.layers, arguments.width, arguments.heads, arguments.seq).cuda()
+
+    def loss_of(ids):
+        logits = model(ids)[:, :-1]
+        return F.cross_entropy(logits.reshape(-1, logits.shape[-1]).float(), ids[:, 1:].reshape(-1))
+    return model, loss_of, lambda: (torch.randint(network.vocabulary, (arguments.batch, arguments.seq), device="cuda"),)
+
+
+def images(arguments):
+    """The same over images of 3 x 224 x 224 and labels, which lie on the GPU already."""
+    import torchvision
+    model = getattr(torchvision.models, IMAGES[arguments.network])().cuda().to(memory_format=torch.channels_last)
+
+    def loss_of(pixels, labels):
+        return F.cross_entropy(model(pixels).float(), labels)
+
+    def draw():
+        pixels = torch.randn(arguments.batch, 3, 224, 224, device="cuda").to(memory_format=torch.channels_last)
+        return pixels, torch.randint(1000, (arguments.batch,), device="cuda")
+    return model, loss_of, draw
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("network", choices=tuple(NETWORKS))
+    parser.add_argument("network", choices=(*NETWORKS, *IMAGES))
     for name, value in (("layers", 12), ("width", 768), ("heads", 12), ("batch", 512), ("microbatches", 32), ("seq", 1024),
                         ("steps", 8), ("warmup", 3)):
         parser.add_argument(f"--{name}", type=int, default=value)
@@ -113,25 +142,19 @@ def main():
     parser.add_argument("--vocabulary", type=int, help="the network's own, or what it is padded to")
     arguments = parser.parse_args()
     torch.manual_seed(0)
-    network = NETWORKS[arguments.network]
-    network.vocabulary = arguments.vocabulary or network.vocabulary
-    model = network(arguments.layers, arguments.width, arguments.heads, arguments.seq).cuda()
+    model, loss_of, draw = (language if arguments.network in NETWORKS else images)(arguments)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
-
-    def loss_of(ids):
-        logits = model(ids)[:, :-1]
-        return F.cross_entropy(logits.reshape(-1, logits.shape[-1]).float(), ids[:, 1:].reshape(-1))
     if arguments.compile:
         loss_of = torch.compile(loss_of)
     times, losses = [], []
     for step in range(arguments.steps + arguments.warmup):
-        ids = torch.randint(model.vocabulary, (arguments.batch, arguments.seq), device="cuda")
+        inputs = draw()
         torch.cuda.synchronize()
         began = time.perf_counter()
         total = 0.0
-        for part in ids.chunk(arguments.microbatches):
+        for parts in zip(*(value.chunk(arguments.microbatches) for value in inputs)):
             with torch.autocast("cuda", torch.bfloat16):
-                loss = loss_of(part) / arguments.microbatches
+                loss = loss_of(*parts) / arguments.microbatches
             loss.backward()
             total = total + loss.detach()
         optimizer.step()
