@@ -38,6 +38,8 @@ void dtcc::buildGraphPipeline(OpPassManager &manager, const Options &options) {
     lower.compute = options.precision == "bf16" ? "bf16" : "f16";
     manager.addPass(graph::createGraphLowerPrecision(lower));
   }
+  // Squares and roots are no powers, nor are their gradients. Powers are f32, and so are these.
+  manager.addPass(graph::createGraphExpandPowers());
   // Forward, backward and the update, with the origin of every op.
   graph::GraphDifferentiateOptions differentiate;
   // As torch.amp.GradScaler starts.

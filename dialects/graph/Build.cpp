@@ -57,6 +57,26 @@ Value Build::mul(Value x, double factor) const { return factor == 1 ? x : mul(x,
 Value Build::div(Value x, Value y) const { return DivOp::create(builder, loc, x, y); }
 Value Build::neg(Value x) const { return NegOp::create(builder, loc, x); }
 
+bool isSimplePower(double exponent) {
+  return llvm::is_contained({-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0}, exponent);
+}
+Value Build::power(Value x, double exponent) const {
+  if (!isSimplePower(exponent))
+    return PowOp::create(builder, loc, x, splat(x, exponent));
+  if (exponent == 0)
+    return splat(x, 1);
+  if (exponent == 0.5)
+    return SqrtOp::create(builder, loc, x);
+  if (exponent == -0.5)
+    return RsqrtOp::create(builder, loc, x);
+  if (exponent < 0)
+    return div(splat(x, 1), power(x, -exponent));
+  Value product = x;
+  for (int i = 1; i < exponent; ++i)
+    product = mul(product, x);
+  return product;
+}
+
 Value Build::compare(Predicate predicate, Value x, Value y) const {
   Type type = RankedTensorType::get(shapeOf(x), builder.getI1Type());
   return CompareOp::create(builder, loc, type, predicate, x, y);

@@ -32,6 +32,9 @@ public:
   mlir::Value mul(mlir::Value x, double factor) const;
   mlir::Value div(mlir::Value x, mlir::Value y) const;
   mlir::Value neg(mlir::Value x) const;
+  /// x, of floats, to a constant power: by products and roots for the exponents for which PyTorch does so, else by
+  /// graph.pow. A root of -0 is -0, and one of -infinity NaN, as in PyTorch.
+  mlir::Value power(mlir::Value x, double exponent) const;
   mlir::Value compare(Predicate predicate, mlir::Value x, mlir::Value y) const;
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y) const;
   mlir::Value sum(mlir::Value x, llvm::ArrayRef<int64_t> dims) const;
@@ -51,6 +54,8 @@ public:
 mlir::RankedTensorType withShape(mlir::Type type, llvm::ArrayRef<int64_t> shape);
 /// The value of all cells, if `value` is a constant whose cells are equal.
 std::optional<double> splatValue(mlir::Value value);
+/// Whether Build::power needs no graph.pow for the exponent.
+bool isSimplePower(double exponent);
 
 } // namespace dtcc::graph
 

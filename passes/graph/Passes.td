@@ -166,6 +166,32 @@ def GraphLowerPrecision : Pass<"graph-lower-precision", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
 
+def GraphExpandPowers : Pass<"graph-expand-powers", "::mlir::ModuleOp"> {
+  let summary = "rewrite powers with simple constant exponents to products and roots";
+  let description = [{
+    Input: `@loss`, after graph-lower-precision and before graph-differentiate. Output: the same function, in which a
+    `graph.pow` of floats with exponent 1, 2, 3, 0.5, -0.5, -1 or -2 is what PyTorch computes for this exponent:
+    products, a root, or a quotient.
+
+    graph-recover-composites runs before, and finds norms in either form. graph-lower-precision runs before, because a
+    power is computed in f32, and a product would follow its operands to 16 bits.
+
+    Guarantees: a power with exponent 0 stays, so that the loss still depends on its base and graph-differentiate gives
+    zeros as its gradient.
+
+    Example (tests/passes/graph/expand-powers.mlir):
+    ```mlir
+    %two = graph.constant dense<2.0> : tensor<4xf32> : tensor<4xf32>
+    %y = graph.pow %x, %two : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %y = graph.mul %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::dtcc::graph::GraphDialect"];
+}
+
 def GraphDifferentiate : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
   let summary = "turn @loss into @step: forward, backward, update";
   let description = [{

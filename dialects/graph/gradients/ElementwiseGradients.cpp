@@ -76,10 +76,15 @@ LogicalResult CastOp::buildGradient(OpBuilder &builder, ValueRange grads, ArrayR
     return success();                                                                                                  \
   }
 
-/// dx of x to the power y, the square without a power.
+/// dx of x to the power y, without a power for simple exponents.
 static Value powSlope(const Build &b, Value x, Value y, Value dz) {
-  if (splatValue(y) == 2.0)
-    return b.mul(dz, b.mul(x, 2));
+  if (std::optional<double> exponent = splatValue(y)) {
+    // Zeros, not nothing, as of floor; a power to -1 would be infinite at 0.
+    if (*exponent == 0)
+      return b.splat(dz, 0);
+    if (isSimplePower(*exponent - 1))
+      return b.mul(dz, b.mul(b.power(x, *exponent - 1), *exponent));
+  }
   return b.mul(dz, b.mul(y, PowOp::create(b.builder, b.loc, x, b.sub(y, b.splat(y, 1)))));
 }
 /// dz where `winner` beats `other`, half of it where they are equal.

@@ -15,7 +15,9 @@
 //   rsqrt.approx.f32      2^-22.9 of the result, below 2
 //   div.full.f32          2, over the full range, denormals included
 //
-// The bounds below add to these the roundings on the way, each half a unit.
+// The bounds below add to these the roundings on the way, each half a unit. Upstream's polynomials
+// serve no function here: their logarithm takes a denormal number for the smallest normal one, and
+// their sine loses all digits of large angles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +29,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include <limits>
 
 using namespace mlir;
 
@@ -59,9 +62,15 @@ public:
     Value above = arith::MaximumFOp::create(builder, loc, x, number(low));
     return arith::MinimumFOp::create(builder, loc, above, number(high));
   }
-  Value less(Value x, double y) const {
-    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, x, number(y));
+  Value less(Value x, double y) const { return less(x, number(y)); }
+  Value less(Value x, Value y) const { return compare(arith::CmpFPredicate::OLT, x, y); }
+  Value equal(Value x, Value y) const { return compare(arith::CmpFPredicate::OEQ, x, y); }
+  Value equal(Value x, double y) const { return equal(x, number(y)); }
+  Value compare(arith::CmpFPredicate predicate, Value x, Value y) const {
+    return arith::CmpFOp::create(builder, loc, predicate, x, y);
   }
+  Value both(Value x, Value y) const { return arith::AndIOp::create(builder, loc, x, y); }
+  Value floor(Value x) const { return math::FloorOp::create(builder, loc, x); }
   Value select(Value condition, Value x, Value y) const {
     return arith::SelectOp::create(builder, loc, condition, x, y);
   }
@@ -144,7 +153,168 @@ public:
     return select(less(x, 0), rest, sub(number(2), rest));
   }
 
+  /// A number as a sum of two, of which the second is below the last place of the first.
+  struct Parts {
+    Value high, low;
+  };
+
+  /// log2(x) of 0 < x < infinity within 2^-29.8 of itself, however near x is to 1: x = 2^e * m with m between
+  /// sqrt(0.5) and sqrt(2), and log2(m) = 2 / ln(2) * artanh(q) with q = (m - 1) / (m + 1), whose series ends at q^13.
+  /// The largest terms are taken in two parts.
+  Parts binaryLogarithm(Value x) const {
+    Value isTiny = less(x, 0x1p-126);
+    Value bits = bitsOf(select(isTiny, mul(x, 0x1p24), x));
+    Value power = both(whole<arith::SubIOp>(bits, integer(0x3f3504f3)), integer(0xff800000));
+    Value m = floatOf(whole<arith::SubIOp>(bits, power));
+    Value e = mul(arith::SIToFPOp::create(builder, loc, type, power), 0x1p-23);
+    e = select(isTiny, sub(e, number(24)), e);
+    Value above = sub(m, number(1)), inverse = reciprocal(add(m, number(1)));
+    Value q = mul(above, inverse);
+    Value lost = mul(inverse, fma(negate(q), above, fma(q, -2, above)));
+    Value square = mul(q, q);
+    Value squareLost = fma(add(q, q), lost, fma(q, q, negate(square)));
+    constexpr double kHigh = 0x1.715476p+1, kLow = 0x1.4ae0cp-25, kThird = 0x1.555556p-2;
+    // artanh(q) / q - 1.
+    Value rest = series(square, square, {-0x1.555556p-27, 0x1.99999ap-3, 0x1.24924ap-3, 0x1.c71c72p-4, 0x1.745d18p-4});
+    rest = fma(square, kThird, fma(squareLost, kThird, rest));
+    Value high = mul(q, kHigh);
+    Value low = fma(lost, kHigh, fma(q, kLow, fma(q, kHigh, negate(high))));
+    low = fma(rest, high, fma(rest, low, low));
+    // |e| is 0, or larger than the logarithm of m.
+    Value sum = add(e, high);
+    return renormalized(sum, add(sub(high, sub(sum, e)), low));
+  }
+
+  /// log(x) within 2 units, NaN of negative numbers.
+  Value logarithm(Value x) const {
+    Parts log2 = binaryLogarithm(x);
+    constexpr double kHigh = 0x1.62e43p-1, kLow = -0x1.05c61p-29;
+    Value log = fma(log2.high, kHigh, fma(log2.low, kHigh, mul(log2.high, kLow)));
+    log = select(less(x, infinity), log, x); // NaN keeps
+    log = select(equal(x, 0), number(-infinity), log);
+    return select(less(x, 0), number(nan), log);
+  }
+
+  /// x to the power y as C defines pow, within 6 units; 3 of these are the instructions' for 2^t and 1 / x. The
+  /// exponent t = y * log2|x| is a sum of two parts. Denormal results are rounded, not 0.
+  Value power(Value x, Value y) const {
+    Value distance = size(x);
+    Parts log2 = binaryLogarithm(distance);
+    Value high = select(equal(distance, 0), number(-infinity), log2.high);
+    high = select(less(distance, infinity), high, distance); // infinity, or NaN
+    // An infinite exponent of 1 or -1 gives 1, not 0 * infinity; one that is so large is infinite for all others.
+    Value exponent = within(y, -0x1p120, 0x1p120);
+    Value product = mul(exponent, high), t = within(product, -180, 150);
+    Value lost = fma(exponent, log2.low, fma(exponent, high, negate(product)));
+    lost = select(equal(product, t), lost, number(0)); // else it may be NaN
+    // 2^t is taken where it is neither denormal nor infinite.
+    Value isSmall = less(t, -100), isLarge = less(number(100), t);
+    Value shift = select(isSmall, number(64), select(isLarge, number(-64), number(0)));
+    Value scale = select(isSmall, number(0x1p-64), select(isLarge, number(0x1p64), number(1)));
+    Value result = mul(mul(powerOfTwo(add(t, shift)), fma(lost, 0x1.62e43p-1, number(1))), scale);
+    // A negative base: the sign of odd exponents, nothing for fractions.
+    Value half = floor(mul(y, 0.5)), isWhole = equal(floor(y), y);
+    Value isOdd = both(isWhole, compare(arith::CmpFPredicate::UNE, add(half, half), y));
+    result = select(isOdd, withSign(result, x), result);
+    Value isNegative = both(less(x, 0), less(number(-infinity), x));
+    Value isFraction = compare(arith::CmpFPredicate::UNE, floor(y), y);
+    result = select(both(isNegative, isFraction), number(nan), result);
+    // Even of NaN.
+    result = select(equal(x, 1), number(1), result);
+    return select(equal(y, 0), number(1), result);
+  }
+
+  /// sin(x), or cos(x), within 3 units however large x is. The angle is a number of quarters of a turn and a rest
+  /// between -1/2 and 1/2 of a quarter: x = m * 2^k with a whole m below 2^24, times 96 bits of 2 / pi, those before
+  /// which m * 2^k makes whole turns left out (Payne and Hanek, 1983).
+  Value wave(Value x, bool isCosine) const {
+    Value distance = size(x), isSmall = less(distance, 0.78515625);
+    Value bits = bitsOf(select(isSmall, number(1), distance));
+    Value first = whole<arith::SubIOp>(whole<arith::ShRUIOp>(bits, integer(23)), integer(126));
+    Value word = whole<arith::ShRUIOp>(first, integer(5)), bit = both(first, integer(31));
+    // 26 zeros, then 2 / pi.
+    constexpr uint32_t kBits[] = {0x00000028, 0xbe60db93, 0x91054a7f, 0x09d5f47d,
+                                  0x4d377036, 0xd8a5664f, 0x10e4107f, 0x9458eaf7};
+    Value words[4];
+    for (int i = 0; i < 4; ++i) {
+      words[i] = integer(kBits[i]);
+      for (int from = 1; from < 5; ++from)
+        words[i] = select(whole(arith::CmpIPredicate::eq, word, integer(from)), integer(kBits[i + from]), words[i]);
+    }
+    Value m = wide(whole<arith::OrIOp>(both(bits, integer(0x7fffff)), integer(0x800000)));
+    Value products[3];
+    for (int i = 0; i < 3; ++i) {
+      Value pair = whole<arith::OrIOp>(whole<arith::ShLIOp>(wide(words[i]), wideInteger(32)), wide(words[i + 1]));
+      Value shifted = whole<arith::ShRUIOp>(whole<arith::ShLIOp>(pair, wide(bit)), wideInteger(32));
+      products[i] = whole<arith::MulIOp>(m, shifted);
+    }
+    // Quarters of a turn modulo 4, in units of 2^-62.
+    Value turn =
+        whole<arith::AddIOp>(whole<arith::ShLIOp>(products[0], wideInteger(32)),
+                             whole<arith::AddIOp>(products[1], whole<arith::ShRUIOp>(products[2], wideInteger(32))));
+    Value quarter = whole<arith::ShRUIOp>(whole<arith::AddIOp>(turn, wideInteger(int64_t(1) << 61)), wideInteger(62));
+    Value left = whole<arith::SubIOp>(turn, whole<arith::ShLIOp>(quarter, wideInteger(62)));
+    Value angle = mul(arith::SIToFPOp::create(builder, loc, type, left), 0x1.921fb6p-62);
+    angle = select(isSmall, distance, angle);
+    quarter = select(isSmall, wideInteger(0), quarter);
+    if (isCosine)
+      quarter = whole<arith::AddIOp>(quarter, wideInteger(1));
+    Value square = mul(angle, angle), zero = number(0);
+    Value sine = fma(square, 0x1.80a000p-19, number(-0x1.a0690cp-13));
+    sine = fma(fma(sine, square, 0x1.111182p-7), square, -0x1.555556p-3);
+    sine = fma(sine, fma(angle, square, zero), angle);
+    Value cosine = fma(square, 0x1.9a8000p-16, number(-0x1.6c0efap-10));
+    cosine = fma(fma(fma(cosine, square, 0x1.555550p-5), square, -0.5), square, 1.0);
+    auto isSet = [&](int64_t bit) {
+      return whole(arith::CmpIPredicate::ne, both(quarter, wideInteger(bit)), wideInteger(0));
+    };
+    Value result = select(isSet(1), cosine, sine);
+    result = select(isSet(2), negate(result), result);
+    if (!isCosine)
+      result = select(less(x, 0), negate(result), select(isSmall, withSign(result, x), result));
+    return select(less(distance, infinity), result, number(nan));
+  }
+
+  /// x - floor(x / y) * y exactly if |x / y| is below 2^22, else within a unit of y. A quotient that is rounded up to a
+  /// whole number is one too large.
+  Value remainder(Value x, Value y) const {
+    Value rest = fma(negate(floor(arith::DivFOp::create(builder, loc, x, y))), y, x);
+    // Where the quotient was too large, the rest is not on the side of y.
+    Value sign = withSign(number(1), y);
+    return select(less(mul(rest, sign), 0), add(rest, y), rest);
+  }
+
 private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+  Parts renormalized(Value high, Value low) const {
+    Value sum = add(high, low);
+    return {sum, sub(low, sub(sum, high))};
+  }
+
+  // Integers of 32 and 64 bits in the shape of `type`.
+  Type shaped(Type element) const {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? Type(vector.clone(element)) : element;
+  }
+  Value constant(Type element, int64_t value) const {
+    APInt bits(element.getIntOrFloatBitWidth(), uint64_t(value), /*isSigned=*/false, /*implicitTrunc=*/true);
+    TypedAttr attr = builder.getIntegerAttr(element, bits);
+    if (auto vector = dyn_cast<VectorType>(shaped(element)))
+      attr = DenseElementsAttr::get(vector, Attribute(attr));
+    return arith::ConstantOp::create(builder, loc, attr);
+  }
+  Value integer(int64_t value) const { return constant(builder.getI32Type(), value); }
+  Value wideInteger(int64_t value) const { return constant(builder.getI64Type(), value); }
+  Value wide(Value x) const { return arith::ExtUIOp::create(builder, loc, shaped(builder.getI64Type()), x); }
+  Value bitsOf(Value x) const { return arith::BitcastOp::create(builder, loc, shaped(builder.getI32Type()), x); }
+  Value floatOf(Value x) const { return arith::BitcastOp::create(builder, loc, type, x); }
+  template <typename Op> Value whole(Value x, Value y) const { return Op::create(builder, loc, x, y); }
+  Value whole(arith::CmpIPredicate predicate, Value x, Value y) const {
+    return arith::CmpIOp::create(builder, loc, predicate, x, y);
+  }
+
   OpBuilder &builder;
   Location loc;
   Type type;
@@ -198,6 +368,14 @@ void addJoined(RewritePatternSet &patterns) {
     Value sum = code.onePlusTanh(tanh.getOperand());
     return code.mul(sum, code.sub(code.number(2), sum));
   });
+  rewriteEach<arith::SubFOp>(patterns, [](Code code, arith::SubFOp op) -> Value {
+    auto product = op.getRhs().getDefiningOp<arith::MulFOp>();
+    auto whole = product ? product.getLhs().getDefiningOp<math::FloorOp>() : math::FloorOp();
+    auto quotient = whole ? whole.getOperand().getDefiningOp<arith::DivFOp>() : arith::DivFOp();
+    if (!quotient || quotient.getLhs() != op.getLhs() || quotient.getRhs() != product.getRhs())
+      return nullptr;
+    return code.remainder(op.getLhs(), product.getRhs());
+  });
   rewriteEach<arith::DivFOp>(patterns, [](Code code, arith::DivFOp op) -> Value {
     if (auto root = op.getRhs().getDefiningOp<math::SqrtOp>(); root && isOne(op.getLhs()))
       return code.reciprocalRoot(root.getOperand());
@@ -213,7 +391,16 @@ void addFunctions(RewritePatternSet &patterns) {
   rewriteEach<math::ExpOp>(patterns, [](Code code, auto op) { return code.exponential(op.getOperand()); });
   rewriteEach<math::TanhOp>(patterns, [](Code code, auto op) { return code.tanh(op.getOperand()); });
   rewriteEach<math::ErfOp>(patterns, [](Code code, auto op) { return code.erf(op.getOperand()); });
-  rewriteEach<arith::DivFOp>(patterns, [](Code code, auto op) { return code.quotient(op.getLhs(), op.getRhs()); });
+  rewriteEach<math::LogOp>(patterns, [](Code code, auto op) { return code.logarithm(op.getOperand()); });
+  rewriteEach<math::PowFOp>(patterns, [](Code code, auto op) { return code.power(op.getLhs(), op.getRhs()); });
+  rewriteEach<math::SinOp>(patterns, [](Code code, auto op) { return code.wave(op.getOperand(), /*isCosine=*/false); });
+  rewriteEach<math::CosOp>(patterns, [](Code code, auto op) { return code.wave(op.getOperand(), /*isCosine=*/true); });
+  // What is cut off to a whole number must be rounded correctly: 49 / 49 may be 1 - 2^-24 otherwise.
+  rewriteEach<arith::DivFOp>(patterns, [](Code code, auto op) -> Value {
+    if (llvm::any_of(op->getUsers(), llvm::IsaPred<math::FloorOp, arith::FPToSIOp>))
+      return nullptr;
+    return code.quotient(op.getLhs(), op.getRhs());
+  });
 }
 
 struct GpuMath : PassWrapper<GpuMath, OperationPass<ModuleOp>> {

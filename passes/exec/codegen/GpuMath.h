@@ -16,9 +16,10 @@ class Pass;
 
 namespace dtcc::exec {
 
-/// Rewrites exponentials, tanh, erf, quotients and reciprocal roots of f32, scalars and vectors, to the instructions by
-/// which GPUs approximate them, a few units in the last place off; what infinities and NaN become stays. What is not
-/// among them is left. Not a pass of the command line: it has no meaning outside buildGpuKernelLowering.
+/// Rewrites exponentials, logarithms, powers, sine and cosine, tanh, erf, quotients, remainders and reciprocal roots of
+/// f32, scalars and vectors, to the instructions by which GPUs approximate them, a few units in the last place off. The
+/// results for zeros, infinities and NaN are those of C's functions. All other ops are left. Not a pass of the command
+/// line: it has no meaning outside buildGpuKernelLowering.
 std::unique_ptr<mlir::Pass> createGpuMath();
 
 } // namespace dtcc::exec

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Transcendental functions become polynomials (errors of some 1e-7, no library calls,
-// 15 to 25 times the speed of libm's scalars), or what GPUs have instructions for
-// (GpuMath.h); the rest is upstream's conversions.
+// 15 to 25 times the speed of libm's scalars), or on GPUs what GpuMath.h makes of them;
+// the rest is upstream's conversions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,10 +71,6 @@ static void lowerKernels(OpPassManager &manager, bool library) {
 void buildKernelLowering(OpPassManager &manager) { lowerKernels(manager, /*library=*/true); }
 
 void buildGpuKernelLowering(OpPassManager &manager) {
-  // A power is an exponential of a logarithm, which have polynomials.
-  math::MathExpandOpsPassOptions expand;
-  expand.opMnemonics = {"powf"};
-  manager.addPass(math::createMathExpandOpsPass(expand));
   manager.addPass(createCSEPass());
   manager.addPass(createGpuMath());
   lowerKernels(manager, /*library=*/false);

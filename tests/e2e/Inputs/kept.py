@@ -5,7 +5,7 @@
     kept.py DTCC FOLDER SCRATCH MESH [NAME...]
 
 FOLDER is what tests/export/inputs/kept.py wrote. Losses, gradient norms and buffers must be equal to 1e-5. Prints a line
-a module; exits with 1 if one differs. Further options of the plan may follow in MESH."""
+a module; exits with 1 if one differs. Further options of dtcc may follow in MESH, as in "dp=1 --target=cuda"."""
 import json
 import os
 import pathlib
