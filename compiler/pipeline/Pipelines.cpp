@@ -81,6 +81,9 @@ void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
     manager.addPass(exec::createChunkExchangesFor(*options.machine));
   // Expand norms, softmax and rotary embedding to elementwise ops and sums, which kernels compute.
   manager.addPass(exec::createExpandComposites());
+  // Images lie with their channels last where tensor cores multiply them.
+  if (target.channelsLast)
+    manager.addPass(exec::createChannelsLast());
   manager.addPass(createCSEPass());
   // Store gradients of logits in 16 bits if the matrix products that read them compute in 16 bits.
   manager.addPass(exec::createNarrowLosses());
@@ -91,7 +94,7 @@ void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(exec::createFuse());
   // Turn values into buffers, and ops into commands.
   manager.addPass(exec::createBufferize({target.packsRows, target.plansWorkspace, target.memory == DTCC_MEMORY_DEVICE,
-                                         target.rowAlignment, target.splitsSums}));
+                                         target.rowAlignment, target.splitsSums, target.channelsLast}));
   // Move updates that are early into the backward pass, behind the last commands that touch what they do.
   manager.addNestedPass<exec::ProgramOp>(exec::createAdvanceUpdates());
   // Merge equal views, which many commands share.

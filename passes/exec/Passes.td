@@ -86,6 +86,28 @@ def ChunkExchanges : Pass<"exec-chunk-exchanges", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
 
+def ChannelsLast : Pass<"exec-channels-last"> {
+  let summary = "let images lie with their channels last";
+  let description = [{
+    Input: an `spmd.program` on local tensors, whose norms are cells and sums. Output: the same program, in which what
+    stands between convolutions of 16-bit images has the form [n, s.., c] (n samples, s cells of an image, c channels,
+    perhaps in groups), and convolutions and pooling ops read and write transposes of it.
+
+    Tensor cores multiply along channels. With these last a convolution of one pixel is one matrix product, cuDNN has
+    kernels that need no copies (Rationale.md of the graph dialect says why the graph keeps [n, c, s..]), and a sum over
+    all cells of a channel has its columns side by side. Such a sum is split: over the cells of a sample, or of a line
+    of it, and then over those.
+
+    Guarantees: values are those of before, in another order of their cells; sums add the same terms in another order.
+    Weights lie as they did. Ops that are not known here read a transpose, which exec-bufferize copies where they need
+    dense memory. Images of f32 stay: their products are not done by tensor cores.
+
+    Example (tests/passes/exec/channels-last.mlir): a convolution, a norm over the batch, relu, and a convolution of one
+    pixel, with their gradients.
+  }];
+  let dependentDialects = ["::dtcc::graph::GraphDialect"];
+}
+
 def NarrowLosses : Pass<"exec-narrow-losses"> {
   let summary = "store what a cross entropy computes in the types that its readers need";
   let description = [{
@@ -208,7 +230,9 @@ def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
                  Option<"rowAlignment", "row-alignment", "int64_t", "0",
                         "alignment of wide rows of matrices that products read or write, in bytes">,
                  Option<"splitsSums", "splits-sums", "bool", "false",
-                        "sum the products of single images instead of copying all images into one product">];
+                        "sum the products of single images instead of copying all images into one product">,
+                 Option<"channelsLast", "channels-last", "bool", "false",
+                        "let convolutions of halves read and write images and kernels with their channels last">];
   let dependentDialects = ["::dtcc::exec::ExecDialect", "::mlir::LLVM::LLVMDialect", "::dtcc::graph::GraphDialect"];
 }
 

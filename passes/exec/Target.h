@@ -59,6 +59,8 @@ struct Target {
   /// Whether the gradient of a convolution's kernel of one pixel is a sum of products, one for each image, instead of
   /// one product of copies (a GPU copies faster than it starts commands).
   bool splitsSums;
+  /// Whether images of halves lie with their channels last, along which tensor cores multiply.
+  bool channelsLast;
   /// Commands beside which a copy to memory of the host, or from there, is planned to be on its way: a layer of a
   /// transformer has a dozen (Liveness.h). 0: the host's memory is the device's, and nothing waits there.
   int64_t copyCommands;
@@ -74,7 +76,7 @@ struct Target {
 
 /// The first is the default.
 inline constexpr Target kTargets[] = {
-    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, {}, 0, false, false, true, 0, false, {}, nullptr},
+    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, {}, 0, false, false, true, false, 0, false, {}, nullptr},
     {"cuda",
      "bf16",
      DTCC_MEMORY_DEVICE,
@@ -85,6 +87,7 @@ inline constexpr Target kTargets[] = {
      true,
      true,
      false,
+     true,
      12,
      true,
      {true, true, true},

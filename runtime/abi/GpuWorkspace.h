@@ -85,6 +85,29 @@ constexpr int64_t convolutionKernelGrad(int64_t groups, int64_t outputs, int64_t
   return parts > 1 ? 4 * parts * groups * outputs * columns : 0;
 }
 
+/// A convolution or a gradient of one by cuDNN, whose engines want more. `type`: bytes of an operand's cell.
+/// tests/conformance/cudnn asks the library for it.
+struct LibraryConvolution {
+  int64_t samples, groups, inputs, outputs, imageCells, windowCells, resultCells, type;
+
+  /// Partial sums and small tables of an engine.
+  static constexpr int64_t engineBytes = int64_t{32} << 20;
+  constexpr int64_t kernelCells() const { return groups * outputs * inputs * windowCells; }
+  /// Engines for tensor cores first copy an image to one whose number of channels divides by 8.
+  constexpr int64_t padded(int64_t channels, int64_t cells) const {
+    return groups > 1 || type != 2 || channels % 8 == 0 ? 0 : piece(type * samples * cells * ((channels + 7) / 8 * 8));
+  }
+  /// The kernel in the order of the images.
+  constexpr int64_t ordered() const { return piece(type * groups * outputs * ((inputs + 7) / 8 * 8) * windowCells); }
+  constexpr int64_t engine() const {
+    return engineBytes + ordered() + padded(inputs, imageCells) + padded(outputs, resultCells);
+  }
+  /// The kernel's gradient in the operands' type, for a result that is f32 or added up.
+  constexpr int64_t kernelGrad() const { return piece(type * kernelCells()); }
+  /// All that an op of any direction asks for.
+  constexpr int64_t bytes() const { return engine() + kernelGrad(); }
+};
+
 /// Rows that wait in one piece for each member of a group to be sent to it: half as many again as a member gets if all
 /// get the same, of `tokens` that are sent to `copies` members each. More are sent in rounds.
 constexpr int64_t rowsOfRound(int64_t tokens, int64_t copies, int64_t members) {

@@ -80,7 +80,7 @@ private:
   struct TestLauncher final : cuda::GpuLauncher {
     using GpuLauncher::GpuLauncher;
     void *products() override { return own ? nullptr : GpuLauncher::products(); }
-    void *fusions() override { return own ? nullptr : GpuLauncher::fusions(); }
+    void *convolutions() override { return own ? nullptr : GpuLauncher::convolutions(); }
     void reserveWorkspace(uint64_t bytes) override {
       grown |= bytes > std::exchange(most, std::max(most, bytes));
       GpuLauncher::reserveWorkspace(bytes);
@@ -177,11 +177,57 @@ std::optional<uint64_t> graphsByCudnn() {
   return count ? std::optional(count()) : std::nullopt;
 }
 
+bool isConvolution(uint32_t op) {
+  return op == DTCC_LIB_CONVOLUTION || op == DTCC_LIB_CONVOLUTION_INPUT_GRAD || op == DTCC_LIB_CONVOLUTION_KERNEL_GRAD;
+}
 /// Whether cublasLt or cuDNN may compute the op, or a form of it.
 bool isOfLibraries(uint32_t op) {
   return op == DTCC_LIB_ATTENTION || op == DTCC_LIB_ATTENTION_GRAD || op == DTCC_LIB_MATMUL ||
-         op == DTCC_LIB_MATMUL_EPILOGUE || op == DTCC_LIB_CONVOLUTION || op == DTCC_LIB_CONVOLUTION_INPUT_GRAD ||
-         op == DTCC_LIB_CONVOLUTION_KERNEL_GRAD;
+         op == DTCC_LIB_MATMUL_EPILOGUE || isConvolution(op);
+}
+
+/// Runs the case in every way, with libraries or without them, and compares each with `want`. Returns the ways.
+std::set<std::string> expectAllWaysAlike(const KernelCase &of, OneCommand &want, const std::vector<char> &before) {
+  std::set<std::string> ways;
+  OneCommand::runner = &gpuRunner();
+  for (bool own : {true, false}) {
+    if (!own && !isOfLibraries(want.op()))
+      continue;
+    SCOPED_TRACE(own ? "dtcc's kernels" : "the library");
+    gpuRunner().useOwnKernels(own);
+    for (size_t &way = gpuRunner().way = 0; way == 0 || way < gpuRunner().ways.size(); ++way) {
+      KernelCase got = of;
+      EXPECT_NO_THROW(got.command.run(of.rank, of.slot));
+      const std::string name = way < gpuRunner().ways.size() ? gpuRunner().ways[way] : "the only way";
+      SCOPED_TRACE(name);
+      if (name == "cudnn" && of.cudnnTolerance > 0)
+        got.tolerance = of.cudnnTolerance;
+      expectAlike(got, want, before);
+    }
+    gpuRunner().way = 0;
+    ways.insert(gpuRunner().ways.begin(), gpuRunner().ways.end());
+  }
+  return ways;
+}
+
+/// Lays out an operand of a convolution, which is dense, with its channels last.
+void layChannelsLast(OneCommand &command, size_t operand) {
+  const bool isKernel = operand == (command.op() == DTCC_LIB_CONVOLUTION_KERNEL_GRAD ? 2 : 1);
+  const std::vector<size_t> order =
+      isKernel ? std::vector<size_t>{0, 1, 3, 4, 5, 2} : std::vector<size_t>{0, 3, 4, 5, 1, 2};
+  dtcc_view &view = command.view(operand);
+  const dtcc_view dense = view;
+  int64_t step = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    view.strides[order[i]] = step;
+    step *= view.sizes[order[i]];
+  }
+  std::vector<size_t> from, to;
+  forEachCell(dense, [&](size_t at) { from.push_back(at); });
+  forEachCell(view, [&](size_t at) { to.push_back(at); });
+  const std::vector<char> cells = command.memory;
+  for (size_t i = 0; i < from.size(); ++i)
+    std::copy_n(cells.data() + from[i], dtcc_dtype_size(view.dtype), command.memory.data() + to[i]);
 }
 
 TEST(CudaWorkspace, HasAPieceOfThePlanForEachStream) {
@@ -219,33 +265,69 @@ TEST(CudaKernels, ComputeWhatProcessorsCompute) {
   for (KernelCase &each : cases) {
     SCOPED_TRACE(each.name);
     OneCommand want = each.command;
-    std::vector<char> before = each.command.memory;
     OneCommand::runner = nullptr;
     want.run(each.rank, each.slot);
-    OneCommand::runner = &gpuRunner();
-    for (bool own : {true, false}) {
-      if (!own && !isOfLibraries(each.command.op()))
-        continue;
-      SCOPED_TRACE(own ? "dtcc's kernels" : "the library");
-      gpuRunner().useOwnKernels(own);
-      for (size_t &way = gpuRunner().way = 0; way == 0 || way < gpuRunner().ways.size(); ++way) {
-        SCOPED_TRACE(way);
-        KernelCase got = each;
-        ASSERT_NO_THROW(got.command.run(each.rank, each.slot));
-        expectAlike(got, want, before);
-      }
-      gpuRunner().way = 0;
-      ways[each.command.op()].insert(gpuRunner().ways.begin(), gpuRunner().ways.end());
-    }
+    ways[each.command.op()].merge(expectAllWaysAlike(each, want, each.command.memory));
   }
   if (!graphsByCudnn())
     return; // libraries that are missing have no ways
   using Names = std::set<std::string>;
   EXPECT_EQ(ways[DTCC_LIB_MATMUL], (Names{"cublaslt", "cublaslt+ours"}));
   for (auto op : {DTCC_LIB_CONVOLUTION, DTCC_LIB_CONVOLUTION_INPUT_GRAD, DTCC_LIB_CONVOLUTION_KERNEL_GRAD})
-    EXPECT_EQ(ways[op], (Names{"cublaslt", "ours"}));
+    EXPECT_EQ(ways[op], (Names{"cublaslt", "cudnn", "ours"}));
   for (auto op : {DTCC_LIB_ATTENTION, DTCC_LIB_ATTENTION_GRAD})
     EXPECT_EQ(ways[op], (Names{"cudnn", "ours"}));
+}
+
+/// Every operand of a convolution may have its channels last, whatever the others have.
+TEST(CudaKernels, ConvolveChannelsLast) {
+  OneCommand::runner = nullptr;
+  std::vector<KernelCase> cases = kernelCases();
+  for (KernelCase &each : cases) {
+    if (!isConvolution(each.command.op()))
+      continue;
+    OneCommand dense = each.command;
+    OneCommand::runner = nullptr;
+    dense.run(each.rank, each.slot);
+    for (unsigned last = 1; last < 8; ++last) {
+      SCOPED_TRACE(each.name + ", channels last in operands " + std::to_string(last));
+      KernelCase of = each;
+      OneCommand want = dense;
+      for (size_t operand = 0; operand < 3; ++operand)
+        if (last >> operand & 1)
+          layChannelsLast(of.command, operand), layChannelsLast(want, operand);
+      expectAllWaysAlike(of, want, of.command.memory);
+    }
+  }
+}
+
+/// cuDNN computes all convolutions but those that are products of cublasLt; kernels of ours where it knows no engine.
+TEST(CudaKernels, AreCudnnsWhereItTakesTheConvolution) {
+  if (!graphsByCudnn())
+    GTEST_SKIP() << "no emulated cuDNN";
+  OneCommand::runner = nullptr;
+  std::vector<KernelCase> cases = kernelCases();
+  gpuRunner().useOwnKernels(false);
+  for (const char *engines : {"", "none"})
+    for (const KernelCase &each : cases) {
+      if (!isConvolution(each.command.op()))
+        continue;
+      SCOPED_TRACE(each.name + ", engines " + engines);
+      KernelCase got = each;
+      OneCommand want = each.command;
+      OneCommand::runner = nullptr;
+      want.run(each.rank, each.slot);
+      setenv("DTCC_EMULATED_CUDNN", engines, 1);
+      OneCommand::runner = &gpuRunner();
+      const uint64_t before = *graphsByCudnn();
+      got.command.run(each.rank, each.slot);
+      unsetenv("DTCC_EMULATED_CUDNN");
+      const bool isTaken = *graphsByCudnn() > before, isProduct = gpuRunner().ways.front() == "cublaslt";
+      EXPECT_EQ(isTaken, std::string(engines) != "none" && !isProduct);
+      if (isTaken)
+        got.tolerance = got.cudnnTolerance;
+      expectAlike(got, want, each.command.memory);
+    }
 }
 
 /// cuDNN computes exactly these of the cases above, in bf16 and f16. `ampere` marks engines that need no sums of ours.

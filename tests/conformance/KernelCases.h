@@ -26,9 +26,11 @@ struct KernelCase {
   OneCommand command;
   int64_t rank = 0, slot = 0;
   /// Operands that the command writes; all other memory must stay as it is, but for `scratch` operands.
-  std::vector<size_t> outputs, scratch;
+  std::vector<size_t> outputs = {}, scratch = {};
   /// Largest difference, relative to numbers above 1.
   float tolerance = 2e-6f;
+  /// The same for cuDNN, where that rounds results that others do not; 0: as `tolerance`.
+  float cudnnTolerance = 0;
 };
 
 /// All of them. Attention's gradients need its results, which the processor computes: no runner may be set.

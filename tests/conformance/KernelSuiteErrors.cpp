@@ -56,6 +56,24 @@ TEST(KernelSuiteErrors, ElementTypesAreChecked) {
   EXPECT_EQ(messageOf(c), "command 'the command' (embedding): ids must be i64 or i32, got element type: 0");
 }
 
+/// Processors take no convolutions whose channels are last, and no device takes other orders.
+TEST(KernelSuiteErrors, ConvolutionsAreDense) {
+  OneCommand c(DTCC_LIB_CONVOLUTION);
+  const size_t image = c.output({2, 1, 3, 1, 4, 4});
+  c.output({1, 2, 3, 1, 1, 1});
+  c.output({2, 1, 2, 1, 4, 4});
+  for (int64_t value : {1, 1, 1, 1, 1, 1, 0, 0, 0})
+    c.attribute(value);
+  auto stride = [&](std::initializer_list<int64_t> strides) {
+    std::copy(strides.begin(), strides.end(), c.view(image).strides);
+  };
+  stride({48, 48, 1, 48, 12, 3});
+  EXPECT_EQ(messageOf(c), "command 'the command' (convolution): processors take no operands whose channels are last");
+  stride({48, 48, 16, 16, 1, 4});
+  EXPECT_EQ(messageOf(c),
+            "command 'the command' (convolution): image must be dense, with channels behind groups or last");
+}
+
 TEST(KernelSuiteErrors, CommunicatorsMustExist) {
   OneCommand c(DTCC_LIB_EMBEDDING);
   c.output({2, 2});

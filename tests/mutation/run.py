@@ -41,6 +41,7 @@ COMPILE = Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q -j 2 tests/passes/e
 CONTEXT = Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/e2e --filter context-parallel-gpt2")
 OFFLOAD = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter offload-values")
 FUSION = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter fuse")
+IMAGES = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter channels-last")
 KERNELS = unit("codegen-kernel")
 DEVICES = Test(("runtime-core", "dtcc_emulated_cuda", "dtcc_emulated_nccl"),
                "LD_LIBRARY_PATH=tests/emulator DTCC_EMULATED_GPUS=4 tests/unit/runtime-core --gtest_filter='*Executor*'")
@@ -88,12 +89,17 @@ class Mutation:
 
 
 MUTATIONS = [
-    Mutation("fusion: a difference is repeated beside its store", "passes/exec/local/Fuse.cpp",
-             "readers.size() == 1 && mayKeepOperands(op, *group)", "mayKeepOperands(op, *group)", FUSION),
+    Mutation("fusion: a difference is repeated beside its store", "passes/exec/local/Repetition.cpp",
+             "readers.size() == 1 && mayKeepOperands(op, *group), along", "mayKeepOperands(op, *group), along", FUSION),
     Mutation("fusion: a sum over ranks lies between two kernels that become one", "passes/exec/local/Fuse.cpp",
              " && !liesBetween(*group, *reader)", "", FUSION),
     Mutation("fusion: kernels wait for whatever is stored", "passes/exec/local/Fuse.cpp",
              "constexpr double kSmall = 1.0 / 16", "constexpr double kSmall = 16", FUSION),
+    Mutation("fusion: what a difference alone reads is left behind", "passes/exec/local/Repetition.cpp",
+             "!isUsedHere && !staysKernel(op)", "false", 
+             Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/e2e --filter golden-resnet")),
+    Mutation("images: sums of all samples in few blocks", "passes/exec/local/ChannelsLast.cpp",
+             "columns < kBusyColumns &&", "false &&", IMAGES),
     Mutation("winograd: kernels of the gradient are not turned", "runtime/kernels/vector/Winograd.cpp",
              "at == 0 ? 3 : at == 3 ? 0 : at", "at", WINDOWS),
     Mutation("winograd: the last row of an odd image", "runtime/kernels/vector/Winograd.cpp",

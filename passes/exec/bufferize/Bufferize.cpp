@@ -27,7 +27,7 @@ struct Bufferize : exec::impl::BufferizeBase<Bufferize> {
     SymbolTable symbols(getOperation());
     for (auto program : llvm::make_early_inc_range(getOperation().getOps<spmd::ProgramOp>())) {
       if (failed(exec::Bufferizer(program, getOperation(), symbols,
-                                  {packsRows, plansWorkspace, usesHost, rowAlignment, splitsSums})
+                                  {packsRows, plansWorkspace, usesHost, rowAlignment, splitsSums, channelsLast})
                      .run()))
         return signalPassFailure();
       program.erase();

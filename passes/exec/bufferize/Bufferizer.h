@@ -44,6 +44,8 @@ struct TargetMemory {
   int64_t rowAlignment = 0;
   /// Sums over images are sums of a product for each, where a copy of all would be one.
   bool splitsSums = false;
+  /// Convolutions of halves read and write images and kernels whose channels lie last.
+  bool channelsLast = false;
 };
 
 class Bufferizer {
@@ -107,6 +109,7 @@ public:
 
   bool packsRows() const { return targetMemory.packsRows; }
   bool splitsSums() const { return targetMemory.splitsSums; }
+  bool channelsLast() const { return targetMemory.channelsLast; }
   const spmd::Mesh &mesh() const { return theMesh; }
   mlir::OpBuilder &builder() { return commands; }
   mlir::ModuleOp module() { return theModule; }

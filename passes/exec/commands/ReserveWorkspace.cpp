@@ -53,13 +53,19 @@ static int64_t attentionGradBytes(LibraryOp op) {
   return library ? library->backward() : partGradBytes(op);
 }
 
-/// Windows of one cell may be products of the library. Kernels and images: [.., .., channels, d, h, w].
-static int64_t convolutionBytes(Value kernel) {
-  return llvm::product_of(viewShape(kernel).drop_front(3)) == 1 ? gpu_workspace::productBytes : 0;
+/// What cuDNN wants, and what a product of windows of one cell and sums of parts of a kernel's gradient do: which it is
+/// to be is found at the start. Images and kernels: [.., .., channels, d, h, w].
+static int64_t convolutionBytes(Value image, Value kernel, Value result) {
+  ArrayRef<int64_t> x = viewShape(image), w = viewShape(kernel), y = viewShape(result);
+  auto cells = [](ArrayRef<int64_t> shape) { return llvm::product_of(shape.drop_front(3)); };
+  const gpu_workspace::LibraryConvolution library{
+      x[0],     w[0],     w[2],     w[1],
+      cells(x), cells(w), cells(y), cast<MemRefType>(image.getType()).getElementTypeBitWidth() / 8};
+  return std::max(library.bytes(), cells(w) == 1 ? gpu_workspace::productBytes : 0);
 }
 static int64_t kernelGradBytes(LibraryOp op) {
   ArrayRef<int64_t> y = viewShape(op.getIns()[0]), kernel = viewShape(op.getOuts()[0]);
-  return std::max(convolutionBytes(op.getOuts()[0]),
+  return std::max(convolutionBytes(op.getIns()[1], op.getOuts()[0], op.getIns()[0]),
                   gpu_workspace::convolutionKernelGrad(kernel[0], kernel[1], llvm::product_of(kernel.drop_front(2)),
                                                        y[0] * llvm::product_of(y.drop_front(3))));
 }
@@ -79,8 +85,9 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
        [](LibraryOp op) {
          return gpu_workspace::productBytes + gpu_workspace::productSums(viewShape(op.getIns()[1])[2]);
        }},
-      {"convolution", [](LibraryOp op) { return convolutionBytes(op.getIns()[1]); }},
-      {"convolution_input_grad", [](LibraryOp op) { return convolutionBytes(op.getIns()[1]); }},
+      {"convolution", [](LibraryOp op) { return convolutionBytes(op.getIns()[0], op.getIns()[1], op.getOuts()[0]); }},
+      {"convolution_input_grad",
+       [](LibraryOp op) { return convolutionBytes(op.getOuts()[0], op.getIns()[1], op.getIns()[0]); }},
       {"convolution_kernel_grad", kernelGradBytes},
       {"sum_squares", [](LibraryOp) { return gpu_workspace::sumSquaresBytes; }},
       {"attention", attentionBytes},

@@ -10,9 +10,7 @@
 // still one kernel and no path leaves the kernel and comes back. Then a kernel whose values
 // one other kernel alone reads joins that. What the backward pass computes from values of
 // the forward pass stays in the backward pass, unless it is smaller than what it reads. Last,
-// a kernel recomputes a value instead of reading it if its operands have at most half the bytes:
-// the f32 form of a 16-bit value, or a difference to a mean. If that kernel is the only other
-// reader, operands of about the same size suffice, because the value is then not stored at all.
+// kernels make again what is cheaper to make than to read (Repetition.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +24,9 @@
 #include "passes/exec/Passes.h"
 #include "passes/exec/codegen/KernelDomain.h"
 #include "passes/exec/local/BlockOrder.h"
+#include "passes/exec/local/FusedGroups.h"
 #include "passes/exec/local/KernelDependences.h"
+#include "passes/exec/local/Repetition.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace dtcc::exec {
@@ -46,16 +46,11 @@ constexpr size_t kMostBuffers = 24;
 /// them.
 constexpr size_t kMostSiblings = 64;
 
-struct Group {
-  SmallVector<Operation *> ops; // in program order
-  unsigned last = 0;            // the number of the last op
-};
-
 class BlockFusion {
 public:
   BlockFusion(Block &block)
-      : block(block), dependences(block, [this](Operation *op) {
-          Group *group = groupOf.lookup(op);
+      : block(block), kernels(block), dependences(block, [this](Operation *op) {
+          Group *group = kernels.groupOf.lookup(op);
           return group ? ArrayRef<Operation *>(group->ops) : ArrayRef<Operation *>();
         }) {}
   void run();
@@ -67,19 +62,10 @@ private:
   bool frees(const Group &group, const Group &reader) const;
   bool liesBetween(const Group &group, const Group &reader) const;
   void mergeIntoReaders();
-  bool isKernel(ArrayRef<Operation *> ops) const;
-  bool sourcesAreKernels(Operation *op, const Group &reader) const;
-  bool mayKeepOperands(Operation *op, const Group &group) const;
-  bool repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> uses, bool isOnlyReader);
-  void repeatInReaders();
-  /// The kernel that `op` would be in: its ops and clones of duplicable operands' ops.
-  SmallVector<Operation *> withDuplicates(ArrayRef<Operation *> ops) const;
   SmallVector<Group *> siblingsOf(Operation *op);
-  void outline(Group &group);
 
   Block &block;
-  SmallVector<std::unique_ptr<Group>> groups;
-  llvm::DenseMap<Operation *, Group *> groupOf;
+  FusedGroups kernels;
   /// The last kMostSiblings kernels that read a value, in the order of the ops that do.
   llvm::DenseMap<Value, SmallVector<Group *>> readersOf;
   llvm::DenseMap<Operation *, unsigned> numbers;
@@ -87,43 +73,8 @@ private:
   llvm::DenseMap<Operation *, unsigned> fences;
   /// The number of the first spmd.send that depends on an op: other stages wait for it.
   llvm::DenseMap<Operation *, unsigned> sends;
-  /// The kernel's own copy of a value that it repeats, by kernel and value.
-  llvm::DenseMap<std::pair<Group *, Value>, Value> repeated;
   KernelDependences dependences;
 };
-
-/// The order of the block, in which copies have places, too.
-static bool isEarlier(Operation *a, Operation *b) { return a->isBeforeInBlock(b); }
-
-/// Ops whose results are repeated in each kernel that reads them, in program order.
-SmallVector<Operation *> BlockFusion::withDuplicates(ArrayRef<Operation *> ops) const {
-  llvm::SetVector<Operation *> all(ops.begin(), ops.end());
-  for (size_t i = 0; i < all.size(); ++i)
-    for (Value operand : all[i]->getOperands())
-      if (Operation *producer = operand.getDefiningOp();
-          producer && producer->getBlock() == &block && isDuplicable(producer) && isFusible(producer))
-        all.insert(producer);
-  SmallVector<Operation *> sorted(all.begin(), all.end());
-  llvm::sort(sorted, isEarlier);
-  return sorted;
-}
-
-/// Whether something that is not in the kernel reads the value. A duplicable op is
-/// in each kernel that reads it.
-static bool isReadOutside(Value value, const llvm::SmallPtrSetImpl<Operation *> &members) {
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (members.contains(user))
-      return false;
-    if (!isDuplicable(user) || !isFusible(user))
-      return true;
-    return llvm::any_of(user->getResults(), [&](Value result) { return isReadOutside(result, members); });
-  });
-}
-
-static double bytesOf(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type ? double(type.getNumElements()) * llvm::divideCeil(type.getElementTypeBitWidth(), 8) : 0;
-}
 
 /// 0: the forward pass, 1: what is computed of it once more, 2: gradients. Nothing for other ops.
 static std::optional<int> passOf(Operation *op) {
@@ -173,7 +124,7 @@ bool BlockFusion::join(Group &group, ArrayRef<Operation *> more) {
     if (auto send = sends.find(op); send != sends.end() && send->second < last)
       return false;
   }
-  SmallVector<Operation *> kernel = withDuplicates(ops);
+  SmallVector<Operation *> kernel = kernels.withDuplicates(ops);
   llvm::SmallPtrSet<Operation *, 16> inside(kernel.begin(), kernel.end());
   llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
   auto isOutput = [&](Value value) { return members.contains(value.getDefiningOp()) && isReadOutside(value, members); };
@@ -194,7 +145,7 @@ bool BlockFusion::join(Group &group, ArrayRef<Operation *> more) {
   group.ops = std::move(ops);
   group.last = last;
   for (Operation *op : more)
-    groupOf[op] = &group;
+    kernels.groupOf[op] = &group;
   dependences.join(group.ops);
   return true;
 }
@@ -212,7 +163,7 @@ Group *BlockFusion::onlyReader(const Group &group) const {
       if (!seen.insert(&use).second)
         continue;
       Operation *user = use.getOwner();
-      Group *other = groupOf.lookup(user);
+      Group *other = kernels.groupOf.lookup(user);
       if (other == &group)
         continue;
       if (!other && user->getBlock() == &block && isDuplicable(user) && isFusible(user)) {
@@ -237,16 +188,17 @@ bool BlockFusion::frees(const Group &group, const Group &reader) const {
   for (Operation *op : group.ops) {
     for (Value operand : op->getOperands()) {
       Operation *producer = operand.getDefiningOp();
-      bool isOwn = producer && (groupOf.lookup(producer) == &group || (isDuplicable(producer) && isFusible(producer)));
+      bool isOwn =
+          producer && (kernels.groupOf.lookup(producer) == &group || (isDuplicable(producer) && isFusible(producer)));
       bool isLast = llvm::all_of(operand.getUsers(), [&](Operation *user) {
-        Group *other = groupOf.lookup(user);
+        Group *other = kernels.groupOf.lookup(user);
         return other == &group || (other != &reader && numbers.lookup(user) < last);
       });
       if (!isOwn && isLast && seen.insert(operand).second)
         freed += bytesOf(operand);
     }
     for (Value result : op->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return groupOf.lookup(user) != &group; }))
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return kernels.groupOf.lookup(user) != &group; }))
         made += bytesOf(result);
   }
   return freed > 1.5 * made;
@@ -261,7 +213,7 @@ bool BlockFusion::liesBetween(const Group &group, const Group &reader) const {
 
 /// Merges a kernel into its only reader. An op that could join several kernels may have left such kernels behind.
 void BlockFusion::mergeIntoReaders() {
-  for (std::unique_ptr<Group> &group : llvm::reverse(groups)) {
+  for (std::unique_ptr<Group> &group : llvm::reverse(kernels.groups)) {
     Group *reader = onlyReader(*group);
     bool crosses = reader && llvm::any_of(reader->ops, [&](Operation *op) {
                      return llvm::any_of(group->ops, [&](Operation *other) { return isAfter(op, other); });
@@ -269,148 +221,7 @@ void BlockFusion::mergeIntoReaders() {
     if (reader && !crosses && !frees(*group, *reader) && !liesBetween(*group, *reader) && join(*reader, group->ops))
       *group = Group();
   }
-  llvm::erase_if(groups, [](const std::unique_ptr<Group> &group) { return group->ops.empty(); });
-}
-
-/// Whether a kernel may make the op's result again for next to nothing: no op that multiplies, since a product and a
-/// sum in one kernel may round once.
-static bool isRepeatable(Operation *op) {
-  if (auto cast = dyn_cast<graph::CastOp>(op))
-    return graph::isHalf(cast.getX()) && bytesOf(cast.getX()) < bytesOf(cast.getResult());
-  return isa<graph::AddOp, graph::SubOp>(op);
-}
-
-/// Whether the ops of a group form one kernel, with the results that are read outside the group now.
-bool BlockFusion::isKernel(ArrayRef<Operation *> ops) const {
-  llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
-  auto isOutput = [&](Value value) { return members.contains(value.getDefiningOp()) && isReadOutside(value, members); };
-  return succeeded(KernelDomain::analyze(withDuplicates(ops), isOutput));
-}
-
-/// Whether the kernels that store what `op` of the kernel `reader` reads can store it. A clone may be the first reader
-/// outside a kernel of a value that this kernel computes for several cells of its loops at a time.
-bool BlockFusion::sourcesAreKernels(Operation *op, const Group &reader) const {
-  return llvm::all_of(op->getOperands(), [&](Value operand) {
-    Operation *producer = operand.getDefiningOp();
-    if (!producer || producer->getBlock() != &block)
-      return true;
-    if (isFusible(producer) && isDuplicable(producer))
-      return sourcesAreKernels(producer, reader);
-    Group *source = groupOf.lookup(producer);
-    return !source || source == &reader || isKernel(source->ops);
-  });
-}
-
-/// Whether the large operands of `op` may be kept in place of its result: an activation that lies in memory. What its
-/// own kernel makes does not yet, and parameters that are gathered, or a batch, are there for a while.
-bool BlockFusion::mayKeepOperands(Operation *op, const Group &group) const {
-  return llvm::all_of(op->getOperands(), [&](Value operand) {
-    Operation *producer = operand.getDefiningOp();
-    if (2 * bytesOf(operand) <= bytesOf(op->getResult(0)) ||
-        (producer && isFusible(producer) && isDuplicable(producer)))
-      return true;
-    if (!producer || groupOf.lookup(producer) == &group)
-      return false;
-    return isFusible(producer) ||
-           isa<graph::ContractOp, ProductOp, graph::ConvolutionOp, graph::ConvolutionInputGradOp>(producer);
-  });
-}
-
-/// Moves a copy of a kernel to `before`, with the copies that it reads, where they stand behind that: the copy had its
-/// place before its first reader, and another one came.
-static void moveBefore(Operation *copy, Operation *before) {
-  if (!isEarlier(before, copy))
-    return;
-  copy->moveBefore(before);
-  for (Value operand : copy->getOperands())
-    if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == copy->getBlock())
-      moveBefore(producer, copy);
-}
-
-/// Lets `reader` make the op's result itself for `uses`, if what it reads for that is at most half as large, or, where
-/// the result is then stored nowhere, not much larger: that is kept in its place. Else returns false, and all is as it
-/// was.
-bool BlockFusion::repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> uses, bool isOnlyReader) {
-  llvm::SmallPtrSet<Operation *, 16> members(reader.ops.begin(), reader.ops.end());
-  double reads = 0;
-  for (Value operand : op->getOperands()) {
-    // A broadcast reads the value that it repeats.
-    for (Operation *producer = operand.getDefiningOp();
-         producer && isDuplicable(producer) && isFusible(producer) && producer->getNumOperands() == 1;
-         producer = operand.getDefiningOp())
-      operand = producer->getOperand(0);
-    bool isThere = repeated.count({&reader, operand}) || members.contains(operand.getDefiningOp()) ||
-                   llvm::any_of(operand.getUsers(), [&](Operation *user) { return members.contains(user); });
-    reads += isThere ? 0 : bytesOf(operand);
-  }
-  Value result = op->getResult(0);
-  constexpr double kAsMuch = 1.0 / 16; // one number a channel
-  if (reads > bytesOf(result) * (isOnlyReader ? 1 + kAsMuch : 0.5))
-    return false;
-  Operation *first = uses.front()->getOwner();
-  for (OpOperand *use : uses)
-    first = isEarlier(use->getOwner(), first) ? use->getOwner() : first;
-  Operation *made = OpBuilder(first).clone(*op);
-  for (OpOperand &operand : made->getOpOperands())
-    if (Value own = repeated.lookup({&reader, operand.get()})) {
-      operand.set(own);
-      moveBefore(own.getDefiningOp(), made);
-    }
-  for (OpOperand *use : uses)
-    use->set(made->getResult(0));
-  SmallVector<Operation *> ops(reader.ops);
-  ops.push_back(made);
-  llvm::sort(ops, isEarlier);
-  if (!isKernel(ops) || !sourcesAreKernels(made, reader)) {
-    for (OpOperand *use : uses)
-      use->set(result);
-    made->erase();
-    return false;
-  }
-  reader.ops = std::move(ops);
-  groupOf[made] = &reader;
-  repeated[{&reader, result}] = made->getResult(0);
-  return true;
-}
-
-/// Repeats an op in its readers if they can recompute it from fewer bytes than the kernel would write: from halves
-/// instead of their f32, or from sums that hold one number per row. If one kernel alone wants the result, it may also
-/// read an activation as large as that: the result need not be stored then.
-void BlockFusion::repeatInReaders() {
-  for (std::unique_ptr<Group> &group : groups)
-    for (Operation *op : SmallVector<Operation *>(group->ops)) {
-      if (!isRepeatable(op))
-        continue;
-      llvm::MapVector<Group *, SmallVector<OpOperand *>> readers;
-      bool isStored = false; // whatever kernels do
-      for (OpOperand &use : op->getUses()) {
-        Group *reader = groupOf.lookup(use.getOwner());
-        isStored |= !reader;
-        if (reader != group.get())
-          readers[reader].push_back(&use);
-      }
-      if (isStored || readers.empty())
-        continue;
-      // Without the op the others must be one kernel still.
-      bool isUsedHere =
-          llvm::any_of(op->getUsers(), [&](Operation *user) { return groupOf.lookup(user) == group.get(); });
-      SmallVector<Operation *> rest(group->ops);
-      llvm::erase(rest, op);
-      if (!isUsedHere && !rest.empty() && !isKernel(rest))
-        continue;
-      for (auto &[reader, uses] : readers)
-        if (!repeat(op, *reader, uses, readers.size() == 1 && mayKeepOperands(op, *group)))
-          break;
-      if (op->use_empty()) {
-        llvm::erase(group->ops, op);
-        groupOf.erase(op);
-        // The allocator may make another op at the address of this one, so no table may still name it.
-        for (Group *reader : llvm::make_first_range(readers))
-          repeated.erase({reader, op->getResult(0)});
-        op->erase();
-      }
-    }
-  llvm::erase_if(groups, [](const std::unique_ptr<Group> &group) { return group->ops.empty(); });
+  kernels.eraseEmpty();
 }
 
 /// Kernels that read a value that `op` reads. A constant saves no read, because each kernel has it in its code.
@@ -431,7 +242,7 @@ void BlockFusion::place(Operation *op) {
   llvm::SetVector<Group *> candidates;
   for (Value operand : op->getOperands())
     if (Operation *producer = operand.getDefiningOp())
-      if (Group *group = groupOf.lookup(producer))
+      if (Group *group = kernels.groupOf.lookup(producer))
         candidates.insert(group);
   auto latestFirst = [](Group *a, Group *b) { return a->last > b->last; };
   SmallVector<Group *> producers = candidates.takeVector(), siblings = siblingsOf(op);
@@ -445,10 +256,10 @@ void BlockFusion::place(Operation *op) {
       break;
     }
   if (!found) {
-    found = groups.emplace_back(std::make_unique<Group>()).get();
+    found = kernels.groups.emplace_back(std::make_unique<Group>()).get();
     found->ops.push_back(op);
     found->last = numbers.lookup(op);
-    groupOf[op] = found;
+    kernels.groupOf[op] = found;
   }
   for (Value operand : op->getOperands()) {
     SmallVector<Group *> &readers = readersOf[operand];
@@ -460,66 +271,6 @@ void BlockFusion::place(Operation *op) {
 }
 
 /// Moves the group's ops, with clones of the duplicable ones, into one exec.fused.
-void BlockFusion::outline(Group &group) {
-  SmallVector<Operation *> kernel = withDuplicates(group.ops);
-  llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end());
-  llvm::SmallPtrSet<Operation *, 16> inside(kernel.begin(), kernel.end());
-  auto isOutput = [&](Value value) { return members.contains(value.getDefiningOp()) && isReadOutside(value, members); };
-  FailureOr<KernelDomain> domain = KernelDomain::analyze(kernel, isOutput);
-  SmallVector<Operation *> apart = succeeded(domain) ? domain->apart : SmallVector<Operation *>();
-  llvm::SetVector<Value> inputs, outputs;
-  for (Operation *op : kernel) {
-    for (Value operand : op->getOperands())
-      if (!inside.contains(operand.getDefiningOp()) && !llvm::is_contained(apart, op))
-        inputs.insert(operand);
-    if (members.contains(op))
-      for (Value result : op->getResults())
-        if (isOutput(result))
-          outputs.insert(result);
-  }
-  SmallVector<Value> operands = inputs.takeVector();
-  for (Operation *op : apart)
-    operands.push_back(op->getOperand(0));
-  Operation *last = group.ops.back();
-  OpBuilder builder(last);
-  builder.setInsertionPointAfter(last);
-  SmallVector<Type> types;
-  for (Value output : outputs)
-    types.push_back(output.getType());
-  SmallVector<Location> places;
-  for (Operation *op : group.ops)
-    places.push_back(op->getLoc());
-  auto fused = FusedOp::create(builder, builder.getFusedLoc(places), types, operands, StringAttr());
-  Block *body = builder.createBlock(&fused.getBody());
-  IRMapping mapping;
-  for (Value operand : operands)
-    body->addArgument(operand.getType(), operand.getLoc());
-  unsigned shared = operands.size() - apart.size();
-  for (unsigned i = 0; i < shared; ++i)
-    mapping.map(operands[i], body->getArgument(i));
-  for (Operation *op : kernel) {
-    auto *own = llvm::find(apart, op);
-    if (own == apart.end()) {
-      builder.clone(*op, mapping);
-      continue;
-    }
-    // The argument is this reader's alone.
-    IRMapping alone;
-    alone.map(op->getOperand(0), body->getArgument(shared + (own - apart.begin())));
-    mapping.map(op->getResult(0), builder.clone(*op, alone)->getResult(0));
-  }
-  SmallVector<Value> yielded;
-  for (Value output : outputs)
-    yielded.push_back(mapping.lookup(output));
-  YieldOp::create(builder, last->getLoc(), yielded);
-  for (auto [output, result] : llvm::zip_equal(outputs, fused.getResults()))
-    Value(output).replaceUsesWithIf(
-        result, [&](OpOperand &use) { return use.getOwner() != fused && !members.contains(use.getOwner()); });
-  for (Operation *op : llvm::reverse(kernel))
-    if (op->use_empty())
-      op->erase();
-}
-
 void BlockFusion::run() {
   unsigned number = 0;
   for (Operation &op : block) {
@@ -550,9 +301,9 @@ void BlockFusion::run() {
     place(&op);
   }
   mergeIntoReaders();
-  repeatInReaders();
-  for (std::unique_ptr<Group> &group : groups)
-    outline(*group);
+  Repetition(kernels).run();
+  for (std::unique_ptr<Group> &group : kernels.groups)
+    kernels.outline(*group);
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isFusible(&op) && isDuplicable(&op) && op.use_empty())
       op.erase();

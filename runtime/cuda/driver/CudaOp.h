@@ -85,8 +85,10 @@ public:
   virtual int multiprocessors() const = 0;
   /// A handle of cublasLt (CublasLt.h); null where the library is not there.
   virtual void *products() { return nullptr; }
-  /// A handle of cuDNN (Cudnn.h); null where the library is not there, or kernels of ours are wanted.
+  /// A handle of cuDNN (Cudnn.h) for attention; null where the library is not there, or kernels of ours are wanted.
   virtual void *fusions() { return nullptr; }
+  /// The same handle for convolutions, of which kernels of ours are not asked for.
+  virtual void *convolutions() { return nullptr; }
 
   // In a step.
   /// Errors carry rank, op and call. `parameters`: the address of each.

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // cuDNN is opened when a program starts. Without it, or with one that is too old, attention
-// runs in the runtime's own kernels.
+// and convolutions run in the runtime's own kernels.
 //
 //===----------------------------------------------------------------------===//
 

@@ -18,6 +18,8 @@ namespace {
 
 /// Bytes that divide every address.
 constexpr int64_t kAlignment = 16;
+/// Sizes and strides of a number.
+constexpr CudnnSizes kOne = {1, 1, 1, 1};
 
 /// Throws CudnnRefusal with what the library says of the call.
 void check(int status, const char *call) {
@@ -37,8 +39,22 @@ int64_t numberOf(const CudnnDescriptor &of, int attribute) {
   return value;
 }
 
+/// Throws CudnnRefusal if the engine has one of the numerical notes.
+void refuseNotes(const CudnnDescriptor &engine, int64_t number, const std::vector<int> &avoided) {
+  if (avoided.empty())
+    return;
+  int notes[kDnnMostNotes] = {};
+  int64_t count = 0;
+  check(cudnn().getAttribute(engine.get(), kEngineNotes, kDnnNumericalNote, kDnnMostNotes, &count, notes),
+        "cudnnBackendGetAttribute");
+  for (int64_t i = 0; i < std::min<int64_t>(count, kDnnMostNotes); ++i)
+    if (std::ranges::count(avoided, notes[i]))
+      throw CudnnRefusal{"engine " + std::to_string(number) + " has numerical note " + std::to_string(notes[i])};
+}
+
 /// Throws CudnnRefusal, before the library compiles anything for it if it wants too much.
-CudnnPlan planOf(const CudnnTarget &target, const CudnnDescriptor &config, int64_t mostWorkspace) {
+CudnnPlan planOf(const CudnnTarget &target, const CudnnDescriptor &config, int64_t mostWorkspace,
+                 const std::vector<int> &avoided) {
   CudnnDescriptor engine(kEngine);
   void *into = engine.get();
   int64_t count = 0;
@@ -46,6 +62,7 @@ CudnnPlan planOf(const CudnnTarget &target, const CudnnDescriptor &config, int64
         "cudnnBackendGetAttribute");
   CudnnPlan plan{CudnnDescriptor(kPlan)};
   plan.engine = numberOf(engine, kEngineIndex);
+  refuseNotes(engine, plan.engine, avoided);
   auto limit = [&](int64_t bytes) {
     if (bytes > mostWorkspace)
       throw CudnnRefusal{"engine " + std::to_string(plan.engine) + " needs " + std::to_string(bytes) +
@@ -80,14 +97,14 @@ void CudnnDescriptor::set(int attribute, int type, int64_t count, const void *va
 
 void CudnnDescriptor::finalize() { check(cudnn().finalize(descriptor), "cudnnBackendFinalize"); }
 
-CudnnGraph::Tensor CudnnGraph::add(int type, const CudnnSizes &sizes, const CudnnSizes &strides, bool isVirtual,
-                                   bool isValue) {
+CudnnGraph::Tensor CudnnGraph::add(int type, std::span<const int64_t> sizes, std::span<const int64_t> strides,
+                                   bool isVirtual, bool isValue) {
   CudnnDescriptor tensor(kTensor);
   const auto id = static_cast<Tensor>(tensors.size()) + 1;
   tensor.set(kTensorId, kDnnInt64, id);
   tensor.set(kTensorType, kDnnDataType, type);
-  tensor.set(kTensorSizes, kDnnInt64, 4, sizes.data());
-  tensor.set(kTensorStrides, kDnnInt64, 4, strides.data());
+  tensor.set(kTensorSizes, kDnnInt64, static_cast<int64_t>(sizes.size()), sizes.data());
+  tensor.set(kTensorStrides, kDnnInt64, static_cast<int64_t>(strides.size()), strides.data());
   tensor.set(kTensorAlignment, kDnnInt64, kAlignment);
   tensor.set(kTensorIsVirtual, kDnnBoolean, isVirtual);
   tensor.set(kTensorIsValue, kDnnBoolean, isValue);
@@ -96,18 +113,18 @@ CudnnGraph::Tensor CudnnGraph::add(int type, const CudnnSizes &sizes, const Cudn
   return id;
 }
 
-CudnnGraph::Tensor CudnnGraph::memory(int type, const CudnnSizes &sizes, const CudnnSizes &strides) {
+CudnnGraph::Tensor CudnnGraph::memory(int type, std::span<const int64_t> sizes, std::span<const int64_t> strides) {
   inMemory.push_back(add(type, sizes, strides, false, false));
   return inMemory.back();
 }
 
 CudnnGraph::Tensor CudnnGraph::value(float number) {
-  values.push_back({add(kDnnF32, {1, 1, 1, 1}, {1, 1, 1, 1}, false, true), std::bit_cast<uint32_t>(number)});
+  values.push_back({add(kDnnF32, kOne, kOne, false, true), std::bit_cast<uint32_t>(number)});
   return values.back().tensor;
 }
 
 CudnnGraph::Tensor CudnnGraph::value(int32_t number) {
-  values.push_back({add(kDnnI32, {1, 1, 1, 1}, {1, 1, 1, 1}, false, true), std::bit_cast<uint32_t>(number)});
+  values.push_back({add(kDnnI32, kOne, kOne, false, true), std::bit_cast<uint32_t>(number)});
   return values.back().tensor;
 }
 
@@ -173,6 +190,35 @@ void CudnnGraph::reshape(Tensor x, Tensor y) {
   addOperation(std::move(operation));
 }
 
+void CudnnGraph::convolution(int kind, Tensor x, Tensor w, Tensor y, const CudnnWindows &windows) {
+  struct Attributes {
+    int kind, alpha, beta, mode, x, w, y;
+  };
+  constexpr Attributes all[] = {
+      {kForward, kForwardAlpha, kForwardBeta, kForwardMode, kForwardX, kForwardW, kForwardY},
+      {kDataGrad, kDataGradAlpha, kDataGradBeta, kDataGradMode, kDataGradX, kDataGradW, kDataGradY},
+      {kFilterGrad, kFilterGradAlpha, kFilterGradBeta, kFilterGradMode, kFilterGradX, kFilterGradW, kFilterGradY}};
+  const Attributes &of = *std::ranges::find(all, kind, &Attributes::kind);
+  const auto dimensions = static_cast<int64_t>(windows.strides.size());
+  CudnnDescriptor mode(kConvolution), operation(kind);
+  mode.set(kConvolutionType, kDnnDataType, kDnnF32);
+  mode.set(kConvolutionMode, kDnnConvolutionMode, kDnnCorrelation);
+  mode.set(kConvolutionDimensions, kDnnInt64, dimensions);
+  mode.set(kConvolutionBefore, kDnnInt64, dimensions, windows.before.data());
+  mode.set(kConvolutionAfter, kDnnInt64, dimensions, windows.after.data());
+  mode.set(kConvolutionDilations, kDnnInt64, dimensions, windows.dilations.data());
+  mode.set(kConvolutionStrides, kDnnInt64, dimensions, windows.strides.data());
+  mode.finalize();
+  operation.set(of.x, this->of(x));
+  operation.set(of.w, this->of(w));
+  operation.set(of.y, this->of(y));
+  operation.set(of.mode, mode);
+  operation.set(of.alpha, kDnnFloat, 1.0f);
+  operation.set(of.beta, kDnnFloat, 0.0f);
+  addOperation(std::move(operation));
+  modes.push_back(std::move(mode));
+}
+
 std::vector<CudnnPlan> CudnnGraph::plans(const CudnnTarget &target, int64_t mostWorkspace, size_t most) {
   std::vector<void *> pointers;
   for (const CudnnDescriptor &operation : operations)
@@ -201,7 +247,7 @@ std::vector<CudnnPlan> CudnnGraph::plans(const CudnnTarget &target, int64_t most
   std::string reason = "its heuristic knows no engine";
   for (int64_t i = 0; i < std::min(count, kMostConfigs) && result.size() < most; ++i) {
     try {
-      result.push_back(planOf(target, configs[size_t(i)], mostWorkspace));
+      result.push_back(planOf(target, configs[size_t(i)], mostWorkspace, avoided));
     } catch (const CudnnRefusal &refusal) {
       reason = refusal.reason;
     }

@@ -18,6 +18,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,8 +65,14 @@ struct CudnnPlan {
   int64_t engine = 0; ///< the library's number of it
 };
 
-/// Everything has four dimensions.
+/// Everything has four dimensions, except the tensors of convolutions over volumes, which have five.
 using CudnnSizes = std::array<int64_t, 4>;
+
+/// How the windows of a convolution lie, a number for each spatial dimension: two or three. `before` and `after` are
+/// cells of padding.
+struct CudnnWindows {
+  std::vector<int64_t> strides, dilations, before, after;
+};
 
 class CudnnGraph {
 public:
@@ -73,7 +80,10 @@ public:
   using Tensor = int64_t;
 
   /// A tensor in memory, whose address is an argument of execute and aligned to 16 bytes.
-  Tensor memory(int type, const CudnnSizes &sizes, const CudnnSizes &strides);
+  Tensor memory(int type, const CudnnSizes &sizes, const CudnnSizes &strides) {
+    return memory(type, std::span<const int64_t>(sizes), std::span<const int64_t>(strides));
+  }
+  Tensor memory(int type, std::span<const int64_t> sizes, std::span<const int64_t> strides);
   /// A number that the caller holds.
   Tensor value(float number);
   Tensor value(int32_t number);
@@ -90,6 +100,12 @@ public:
   void reduce(int op, Tensor x, Tensor y);
   /// Views the cells of x with y's sizes and strides.
   void reshape(Tensor x, Tensor y);
+  /// A convolution of x with kernel w to y, or one of its gradients: kForward makes y, kDataGrad x and kFilterGrad w.
+  /// The library infers the number of groups from the channels of x and w.
+  void convolution(int kind, Tensor x, Tensor w, Tensor y, const CudnnWindows &windows);
+
+  /// Passes over engines with this numerical note (CUDNN_NUMERICAL_NOTE_..).
+  void avoid(int note) { avoided.push_back(note); }
 
   /// Returns at most `most` plans, in the order of the library's heuristic, with at most `mostWorkspace` bytes.
   /// Throws CudnnRefusal with the reason of the last engine if there is none.
@@ -98,12 +114,13 @@ public:
   void execute(void *handle, const CudnnPlan &plan, const std::vector<void *> &addresses, void *workspace);
 
 private:
-  Tensor add(int type, const CudnnSizes &sizes, const CudnnSizes &strides, bool isVirtual, bool isValue);
+  Tensor add(int type, std::span<const int64_t> sizes, std::span<const int64_t> strides, bool isVirtual, bool isValue);
   void addOperation(CudnnDescriptor operation);
   const CudnnDescriptor &of(Tensor tensor) const { return tensors[static_cast<size_t>(tensor) - 1]; }
 
   std::vector<CudnnDescriptor> tensors, operations, modes;
   std::vector<Tensor> inMemory;
+  std::vector<int> avoided; // numerical notes
   struct Value {
     Tensor tensor;
     uint32_t bits;

@@ -66,14 +66,15 @@ void *GpuLauncher::products() {
   return blas;
 }
 
-void *GpuLauncher::fusions() {
+void *GpuLauncher::convolutions() {
   if (!std::exchange(dnnTried, true)) {
     const Cudnn &library = cudnn();
     std::string problem = library.problem;
     if (problem.empty() && library.create(&dnn) != 0)
       problem = "cudnnCreate failed";
     if (!problem.empty() && rank == 0)
-      std::cerr << "note: attention runs in dtcc's own kernels, which are slower: " << problem << std::endl;
+      std::cerr << "note: attention and convolutions run in dtcc's own kernels, which are slower: " << problem
+                << std::endl;
   }
   return dnn;
 }

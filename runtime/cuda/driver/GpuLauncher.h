@@ -29,7 +29,8 @@ public:
   int64_t *hostCell() override;
   int multiprocessors() const override { return gpu.info().multiprocessors; }
   void *products() override;
-  void *fusions() override;
+  void *fusions() override { return ownAttention ? nullptr : convolutions(); }
+  void *convolutions() override;
   void launch(CUfunction function, CUstream stream, const LaunchShape &shape, void **parameters) override {
     gpu.launch(function, stream, shape, parameters);
   }
@@ -37,7 +38,7 @@ public:
   void wait(CUstream stream) override { gpu.synchronize(stream); }
 
   /// Attention by kernels of ours alone.
-  void useOwnAttention() { dnnTried = true; }
+  void useOwnAttention() { ownAttention = true; }
   /// Lets streams work in memory that the plan has for them, or a message says that their ops want more.
   void lendWorkspace(CUdeviceptr address, uint64_t bytes) { lent = address, lentBytes = bytes; }
   /// Ops that are bound from now on run on `stream`, and reserve scratch memory of that stream.
@@ -57,7 +58,7 @@ private:
   CUdeviceptr lent = 0;
   uint64_t lentBytes = 0, takenBytes = 0;
   void *blas = nullptr, *dnn = nullptr;
-  bool blasTried = false, dnnTried = false;
+  bool blasTried = false, dnnTried = false, ownAttention = false;
 };
 
 } // namespace dtcc::rt::cuda

@@ -5,16 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The first that fits: windows of one cell are a product of the library, unless --tune finds
-// kernels of ours faster; groups of few channels are summed cell by cell; all else is a
-// product that gathers its columns (kernels/Convolution.cu). A library of convolutions would
-// stand before these, as bindLibraryProduct does before products of our own.
+// The first that fits, unless --tune finds another faster: windows of one cell are a product
+// of cublasLt; all others are convolutions of cuDNN; without these libraries, or an engine of
+// theirs, groups of few channels are summed cell by cell, and all else is a product that
+// gathers its columns (kernels/Convolution.cu).
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/cuda/driver/TunableOp.h"
 #include "runtime/cuda/kernels/product/Convolution.h"
+#include "runtime/cuda/ops/LibraryConvolution.h"
 #include "runtime/cuda/ops/LibraryProduct.h"
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/kernels/ops/WindowCommands.h"
@@ -54,6 +55,14 @@ Convolution parametersOf(const ConvolutionProblem &problem, const CheckedOperand
                 problem.outputs * w.resultCells(), problem.groups});
   for (int d = 0; d < 3; ++d)
     most = std::max({most, w.image[d] + w.low[d], w.result[d] * w.strides[d], w.window[d] * w.dilations[d]});
+  // Channels last, a shift within the window is one over all channels.
+  int64_t image = problem.channelsLast.image ? problem.groups * problem.inputs : 0,
+          result = problem.channelsLast.result ? problem.groups * problem.outputs : 0;
+  for (int d = 0; d < 3; ++d) {
+    const int64_t reach = w.low[d] + w.window[d] * w.dilations[d];
+    image *= w.image[d] + reach, result *= w.result[d] + reach;
+  }
+  most = std::max({most, image, result});
   if (constexpr int64_t reach = int64_t{1} << 30; most >= reach)
     operands.reject("samples, channels, windows and cells that meet must be fewer than ", reach, ", got: ", most);
   Convolution p = {};
@@ -70,6 +79,7 @@ Convolution parametersOf(const ConvolutionProblem &problem, const CheckedOperand
   p.windowCells = Division::by(std::max(p.window.cells(), 1));
   p.resultCells = Division::by(std::max(p.result.cells(), 1));
   p.outIsFloat = problem.outType == DTCC_F32;
+  p.x = problem.imageStrides(), p.y = problem.resultStrides(), p.kernel = problem.kernelStrides();
   return p;
 }
 
@@ -129,7 +139,9 @@ public:
         sums = Kernel(launcher, "DirectConvolution", "convolution_parts");
       }
     }
-    leftChunks = leftDepth % (16 / static_cast<int64_t>(dtcc_dtype_size(c.type))) == 0;
+    // The left matrix' depth is adjacent only where channels are not last.
+    leftChunks = leftDepth % (16 / static_cast<int64_t>(dtcc_dtype_size(c.type))) == 0 &&
+                 (direction == KernelGrad ? parameters.y.cell : parameters.kernel.cell) == 1;
     const int64_t groups = std::min<int64_t>(c.groups, mostLayers), across = partsOf(columns, convolutionColumns);
     // Wide tiles gather less often, narrow ones fill more of a GPU: results are the same.
     const bool wide = tileRows > 64 && partsOf(tileRows, 128) * across * layers * groups >= launcher.multiprocessors();
@@ -152,7 +164,7 @@ public:
     const int64_t cells = c.groups * c.outputs * c.inputs * c.window.windowCells();
     sums(call, partsOf(cells, directThreads), directThreads,
          ConvolutionParts{cells, p.parts, static_cast<int32_t>(parts), p.accumulate, p.out,
-                          static_cast<int32_t>(c.outType)});
+                          static_cast<int32_t>(c.outType), DTCC_F32});
   }
 
 private:
@@ -193,20 +205,24 @@ struct PointwiseProduct {
 };
 
 /// Windows of one cell that leave none out: a product for each sample of a single group, or for each group of a single
-/// sample. None where it is none, or where rows do not begin at multiples of 16 bytes, without which the library's
-/// fast algorithms are out.
+/// sample; where channels are last, a product for each group, over the cells of all samples. None where it is none, or
+/// where rows do not begin at multiples of 16 bytes, without which the library's fast algorithms are out.
 std::optional<PointwiseProduct> pointwiseProduct(const ConvolutionCommand &command, Direction direction,
                                                  const CheckedOperands &operands, const Rank &rank) {
   const ConvolutionProblem &c = command.problem;
-  const int64_t cells = c.window.resultCells(), unit = 16 / static_cast<int64_t>(dtcc_dtype_size(c.type));
+  const int64_t unit = 16 / static_cast<int64_t>(dtcc_dtype_size(c.type));
+  // All samples have one row of cells, if they lie behind each other.
+  const bool last = c.channelsLast.image && c.channelsLast.result;
+  const int64_t cells = c.window.resultCells(), columns = last ? c.samples * cells : cells,
+                samples = last ? 1 : c.samples;
   bool whole = c.window.windowCells() == 1 && cells == c.window.imageCells() && !operands.isPredicated();
   for (int d = 0; d < 3; ++d)
     whole &= c.window.strides[d] == 1 && c.window.low[d] == 0;
-  if (!whole || (c.groups > 1 && c.samples > 1) || (direction == KernelGrad && c.samples > 1) || cells % unit != 0 ||
-      c.inputs % unit != 0 || c.outputs % unit != 0)
+  if (!whole || (c.groups > 1 && samples > 1) || (direction == KernelGrad && samples > 1) ||
+      (!last && cells % unit != 0) || c.inputs % unit != 0 || c.outputs % unit != 0)
     return std::nullopt;
   ProductCommand product;
-  product.g = c.samples * c.groups, product.type = c.type, product.outType = c.outType;
+  product.g = samples * c.groups, product.type = c.type, product.outType = c.outType;
   product.accumulate = command.accumulate;
   // Images [g, channels, cells]; the kernel [outputs, inputs], for each group or the same for each sample.
   const int64_t kernelStep = c.groups > 1 ? c.outputs * c.inputs : 0;
@@ -219,22 +235,23 @@ std::optional<PointwiseProduct> pointwiseProduct(const ConvolutionCommand &comma
     std::copy(std::begin(strides), std::end(strides), made.view.strides);
     return made;
   };
-  const auto image = [&](size_t operand, int64_t channels) {
-    return view(operand, channels, cells, channels * cells, cells, 1);
+  const auto image = [&](size_t operand, int64_t channels, const ImageStrides &s) {
+    return view(operand, channels, columns, c.groups > 1 ? s.group : s.sample, s.channel, s.cell);
   };
+  const ImageStrides x = c.imageStrides(), y = c.resultStrides();
   std::vector<ProductView> views;
   switch (direction) {
   case Forward:
-    product.m = c.outputs, product.k = c.inputs, product.n = cells;
-    views = {view(1, c.outputs, c.inputs, kernelStep, c.inputs, 1), image(0, c.inputs), image(2, c.outputs)};
+    product.m = c.outputs, product.k = c.inputs, product.n = columns;
+    views = {view(1, c.outputs, c.inputs, kernelStep, c.inputs, 1), image(0, c.inputs, x), image(2, c.outputs, y)};
     break;
   case InputGrad:
-    product.m = c.inputs, product.k = c.outputs, product.n = cells;
-    views = {view(1, c.inputs, c.outputs, kernelStep, 1, c.inputs), image(0, c.outputs), image(2, c.inputs)};
+    product.m = c.inputs, product.k = c.outputs, product.n = columns;
+    views = {view(1, c.inputs, c.outputs, kernelStep, 1, c.inputs), image(0, c.outputs, y), image(2, c.inputs, x)};
     break;
   case KernelGrad:
-    product.m = c.outputs, product.k = cells, product.n = c.inputs;
-    views = {image(0, c.outputs), view(1, cells, c.inputs, c.inputs * cells, 1, cells),
+    product.m = c.outputs, product.k = columns, product.n = c.inputs;
+    views = {image(0, c.outputs, y), view(1, columns, c.inputs, c.groups > 1 ? x.group : x.sample, x.cell, x.channel),
              view(2, c.outputs, c.inputs, c.outputs * c.inputs, c.inputs, 1)};
     break;
   }
@@ -257,16 +274,33 @@ std::unique_ptr<CudaOp> bindConvolution(const CheckedOperands &operands, Rank &r
   const ConvolutionCommand command(operands, direction);
   const Convolution parameters = parametersOf(command.problem, operands);
   auto byOurs = [=, &launcher] { return makeOwnConvolution(command, direction, parameters, operands, launcher); };
-  const auto product = pointwiseProduct(command, direction, operands, rank);
-  if (!product || !launcher.products())
+  auto product = pointwiseProduct(command, direction, operands, rank);
+  if (!launcher.products())
+    product.reset();
+  const bool byCudnn = isForCudnn(command, operands, rank) && launcher.convolutions();
+  if (!product && !byCudnn)
     return byOurs();
-  auto byLibrary = [=, &rank, &launcher]() -> std::unique_ptr<CudaOp> {
-    std::unique_ptr<CudaOp> bound = bindLibraryProduct(product->command, product->views, rank, launcher);
-    return bound ? std::make_unique<ReorderedProduct>(std::move(bound), rowOf(direction).sides) : nullptr;
-  };
-  return TunableOp::make(productLibrary(),
-                         rowOf(direction).kernel + (" " + textOf(product->command, product->views, rank)),
-                         {{"cublaslt", byLibrary}, {"ours", byOurs}});
+  std::string libraries, problem = rowOf(direction).kernel + std::string(" ");
+  std::vector<TunableOp::Way> ways;
+  if (product) {
+    libraries = productLibrary(), problem += textOf(product->command, product->views, rank);
+    ways.push_back(
+        {"cublaslt", [=, &rank, &launcher]() -> std::unique_ptr<CudaOp> {
+           std::unique_ptr<CudaOp> bound = bindLibraryProduct(product->command, product->views, rank, launcher);
+           return bound ? std::make_unique<ReorderedProduct>(std::move(bound), rowOf(direction).sides) : nullptr;
+         }});
+  }
+  if (byCudnn) {
+    libraries += (product ? ", cudnn " : "cudnn ") + cudnn().version();
+    if (!product)
+      problem += convolutionText(command, rank);
+    // Of all ways, the first included: none may ask for more later.
+    launcher.reserveWorkspace(static_cast<uint64_t>(convolutionWorkspace(command.problem).bytes()));
+    ways.push_back(
+        {"cudnn", [=, &rank, &launcher]() { return bindLibraryConvolution(command, direction, rank, launcher); }});
+  }
+  ways.push_back({"ours", byOurs});
+  return TunableOp::make(std::move(libraries), std::move(problem), std::move(ways));
 }
 
 } // namespace

@@ -11,29 +11,19 @@
 #include "runtime/core/Error.h"
 #include "runtime/cuda/driver/TunableOp.h"
 #include "runtime/cuda/ops/Operands.h"
+#include "runtime/cuda/ops/SharedWays.h"
 
 #include <algorithm>
 #include <atomic>
 #include <iostream>
 #include <limits>
-#include <map>
-#include <mutex>
 #include <sstream>
-#include <tuple>
 
 namespace dtcc::rt::cuda {
 namespace {
 
 gpu_workspace::LibraryAttention workspaceOf(const AttentionProblem &p) {
   return {p.batch, p.queries, p.keys, p.kvHeads, p.groups, p.qkSize, p.vSize};
-}
-
-/// Addresses of operands are multiples of 16 bytes in every slot.
-bool isAligned(const CheckedOperands &operands, const Rank &rank) {
-  for (size_t i = 0; i < operands.operandCount(); ++i)
-    if (rank.offset(operands.viewIndex(i)) % 16 || operands.operand(i).slot_stride % 16)
-      return false;
-  return true;
 }
 
 /// All that the library is told of a problem, but for what is fixed or follows.
@@ -52,24 +42,12 @@ std::string textOf(const AttentionProblem &p, const AttentionForm &form) {
   return out.str();
 }
 
-using Ways = std::shared_ptr<const std::vector<AttentionWay>>;
+using Ways = SharedWays<AttentionWay>;
 
-/// attentionWays, made once for all layers that have the problem: the library compiles kernels for a second or more.
 Ways sharedWays(const AttentionProblem &problem, const AttentionForm &form, const std::string &text, void *handle,
                 size_t most) {
-  static std::mutex mutex;
-  static std::map<std::tuple<void *, std::string, size_t>, std::weak_ptr<const std::vector<AttentionWay>>> made;
-  const std::tuple key(handle, text, most);
-  {
-    std::lock_guard lock(mutex);
-    if (Ways known = made[key].lock())
-      return known;
-  }
-  // A handle is one rank's, so that nobody else makes the same meanwhile.
-  auto ways = std::make_shared<const std::vector<AttentionWay>>(attentionWays(problem, form, {handle, nullptr}, most));
-  std::lock_guard lock(mutex);
-  made[key] = ways;
-  return ways;
+  return shareWays<AttentionWay>(handle, text, most,
+                                 [&] { return attentionWays(problem, form, {handle, nullptr}, most); });
 }
 
 /// The first problem that the library has no engine for though it is one of its kind: a program may be slower for it.
@@ -195,7 +173,7 @@ std::unique_ptr<CudaOp> bindLibraryAttention(const CheckedOperands &operands, Ra
   const AttentionProblem problem = command.problemOf(rank);
   const size_t version = cudnn().problem.empty() ? cudnn().number() : kLeastCudnn;
   // The library does not ask a predicate.
-  if (operands.isPredicated() || attentionObstacle(problem, form, version) || !isAligned(operands, rank))
+  if (operands.isPredicated() || attentionObstacle(problem, form, version) || !areAligned(operands, rank, 16))
     return nullptr;
   void *handle = launcher.fusions();
   if (!handle)

@@ -46,6 +46,14 @@ private:
 
 template <typename T> T *address(const Call &call, size_t operand) { return static_cast<T *>(call.buffers[operand]); }
 
+/// Whether addresses of all operands are multiples of `bytes` in every slot.
+inline bool areAligned(const CheckedOperands &operands, const Rank &rank, int64_t bytes) {
+  for (size_t i = 0; i < operands.operandCount(); ++i)
+    if (rank.offset(operands.viewIndex(i)) % bytes || operands.operand(i).slot_stride % bytes)
+      return false;
+  return true;
+}
+
 /// Suffix of a kernel's name for a type.
 inline const char *typeName(uint32_t dtype) { return dtype == DTCC_BF16 ? "bf16" : dtype == DTCC_F16 ? "f16" : "f32"; }
 

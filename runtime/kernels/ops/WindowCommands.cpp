@@ -12,13 +12,17 @@
 namespace dtcc::rt {
 namespace {
 
-void expectDense(const CheckedOperands &operands, const dtcc_view &view, const char *name) {
+/// Whether a view is dense with its dimensions in this order, the innermost last. A stride of a dimension of size 1
+/// says nothing.
+template <int rank> bool isDense(const dtcc_view &view, const int (&order)[rank]) {
   int64_t step = 1;
-  for (int d = view.rank - 1; d >= 0; --d) {
+  for (int i = rank - 1; i >= 0; --i) {
+    const int d = order[i];
     if (view.sizes[d] > 1 && view.strides[d] != step)
-      operands.reject(name, " must be dense, got stride ", view.strides[d], " in dimension ", d);
+      return false;
     step *= view.sizes[d];
   }
+  return true;
 }
 
 /// Three values each, from attribute `first` on: strides, dilations, low.
@@ -35,6 +39,9 @@ void readSteps(const CheckedOperands &operands, size_t first, Window &w) {
 
 /// The operands of an op that are the image, kernel and result of the convolution.
 enum Role { OfImage, OfKernel, OfResult };
+/// Dimensions of each in memory where it is channels last.
+const int lastOrders[][6] = {{0, 3, 4, 5, 1, 2}, {0, 1, 3, 4, 5, 2}, {0, 3, 4, 5, 1, 2}};
+const int denseOrder[] = {0, 1, 2, 3, 4, 5};
 const Role operandRoles[][3] = {
     {OfImage, OfKernel, OfResult}, {OfResult, OfKernel, OfImage}, {OfResult, OfImage, OfKernel}};
 
@@ -52,7 +59,6 @@ ConvolutionCommand::ConvolutionCommand(const CheckedOperands &operands, Convolut
       problem.outType = DTCC_F32;
     views[roles[i]] =
         &operands.tensor(i, names[roles[i]], {-1, -1, -1, -1, -1, -1}, i == 2 ? problem.outType : problem.type);
-    expectDense(operands, *views[roles[i]], names[roles[i]]);
   }
   const int64_t *x = views[OfImage]->sizes, *kernel = views[OfKernel]->sizes, *y = views[OfResult]->sizes;
   if (x[0] != y[0] || x[1] != y[1] || x[1] != kernel[0] || x[2] != kernel[2] || y[2] != kernel[1])
@@ -61,6 +67,18 @@ ConvolutionCommand::ConvolutionCommand(const CheckedOperands &operands, Convolut
   problem.samples = x[0], problem.groups = x[1], problem.inputs = x[2], problem.outputs = y[2];
   for (size_t d = 0; d < 3; ++d)
     problem.window.image[d] = x[3 + d], problem.window.window[d] = kernel[3 + d], problem.window.result[d] = y[3 + d];
+  bool *const last[] = {&problem.channelsLast.image, &problem.channelsLast.kernel, &problem.channelsLast.result};
+  bool isLast[3], both[3], anyIsLast = false;
+  for (size_t i = 0; i < 3; ++i) {
+    const bool dense = isDense(*views[i], denseOrder);
+    isLast[i] = isDense(*views[i], lastOrders[i]), both[i] = dense && isLast[i];
+    anyIsLast |= isLast[i] && !dense;
+    if (!dense && !isLast[i])
+      operands.reject(names[i], " must be dense, with channels behind groups or last");
+  }
+  // An operand that is dense in both orders takes that of the others, as libraries want one order.
+  for (size_t i = 0; i < 3; ++i)
+    *last[i] = both[i] ? anyIsLast : isLast[i];
   readSteps(operands, 0, problem.window);
   if (direction == ConvolutionDirection::KernelGrad)
     accumulate = operands.accumulation(9);
@@ -68,18 +86,23 @@ ConvolutionCommand::ConvolutionCommand(const CheckedOperands &operands, Convolut
 
 PoolCommand::PoolCommand(const CheckedOperands &operands, bool gradient) {
   operands.expect(gradient ? 3 : 2, 12);
-  const dtcc_view &x = operands.floats(gradient, "image", {-1, -1, -1, -1});
+  const dtcc_view &x = operands.floats(gradient, "image", {-1, -1, -1, -1, -1});
   problem.type = static_cast<dtcc_dtype>(x.dtype);
-  const dtcc_view &y = operands.tensor(!gradient, "result", {x.sizes[0], -1, -1, -1}, problem.type);
-  expectDense(operands, x, "image");
-  expectDense(operands, y, "result");
+  const dtcc_view &y = operands.tensor(!gradient, "result", {x.sizes[0], x.sizes[1], -1, -1, -1}, problem.type);
+  bool isDense = true, isLast = true;
+  const auto look = [&](const dtcc_view &view) {
+    static const int dense[] = {0, 1, 2, 3, 4}, last[] = {0, 2, 3, 4, 1};
+    isDense &= rt::isDense(view, dense), isLast &= rt::isDense(view, last);
+  };
+  look(x), look(y);
   if (gradient)
-    expectDense(operands, operands.tensor(2, "dx", {x.sizes[0], x.sizes[1], x.sizes[2], x.sizes[3]}, problem.type),
-                "dx");
-  problem.planes = x.sizes[0];
+    look(operands.tensor(2, "dx", {x.sizes[0], x.sizes[1], x.sizes[2], x.sizes[3], x.sizes[4]}, problem.type));
+  if (!isDense && !isLast)
+    operands.reject("images [n,c,d,h,w] must all be dense, or all have their channels last in memory");
+  problem.planes = x.sizes[0] * x.sizes[1], problem.channels = x.sizes[1], problem.channelsLast = !isDense;
   Window &window = problem.window;
   for (size_t d = 0; d < 3; ++d)
-    window.image[d] = x.sizes[1 + d], window.result[d] = y.sizes[1 + d], window.window[d] = operands.integer(d);
+    window.image[d] = x.sizes[2 + d], window.result[d] = y.sizes[2 + d], window.window[d] = operands.integer(d);
   readSteps(operands, 3, window);
   if (window.imageCells() > std::numeric_limits<int32_t>::max())
     operands.reject("an image must have less than 2^31 cells, got: ", window.imageCells());

@@ -21,7 +21,8 @@ struct ConvolutionCommand {
   Accumulation accumulate = Accumulation::Never; // of the kernel's gradient
 };
 
-/// The command of a pooling or of its gradient. Every window holds a cell of the image.
+/// The command of a pooling or of its gradient. Every window holds a cell of the image. Images are [n, c, d, h, w], in
+/// memory too, or all with channels last.
 struct PoolCommand {
   PoolCommand(const CheckedOperands &operands, bool gradient);
   PoolProblem problem;

@@ -22,10 +22,18 @@ namespace {
 /// Names of the ways in files of choices (runtime/tuning/Choices.h).
 constexpr const char *byLibrary = "onednn", *byColumns = "ours", *byWinograd = "winograd";
 
+/// The command of a processor, whose kernels take no other order.
+ConvolutionCommand denseCommand(const CheckedOperands &operands, ConvolutionDirection direction) {
+  ConvolutionCommand command(operands, direction);
+  if (command.problem.channelsLast.any())
+    operands.reject("processors take no operands whose channels are last");
+  return command;
+}
+
 class ConvolutionOp final : public LibraryOp, public OpWays {
 public:
   ConvolutionOp(const CheckedOperands &operands, Rank &rank, ConvolutionDirection direction)
-      : command(operands, direction), direction(direction),
+      : command(denseCommand(operands, direction)), direction(direction),
         library(createOneDnnConvolution(command.problem, direction)) {
     if (WinogradConvolution::fits(command.problem))
       winograd.emplace(command.problem, direction, rank.team.threads());
@@ -103,6 +111,8 @@ private:
 class PoolOp final : public LibraryOp {
 public:
   PoolOp(const CheckedOperands &operands, Rank &rank, bool gradient) : command(operands, gradient), gradient(gradient) {
+    if (command.problem.channelsLast)
+      operands.reject("processors take no images whose channels are last");
     rank.scratch.reserve(static_cast<size_t>(poolScratch(command.problem)) * sizeof(float));
   }
   void run(Rank &rank, void *const *buffers) override {

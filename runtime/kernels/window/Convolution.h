@@ -8,7 +8,7 @@
 // Our own convolution, where oneDNN's (onednn/OneDnnConvolution.h) is missing or no faster.
 // Blocks of the image's windows are laid out as columns (im2col) in a thread's scratch
 // memory and multiplied by our own matrix product; the whole matrix of columns never
-// exists. All tensors are dense. Sums run in an order that does not depend on the number
+// exists. All tensors are dense, with channels before cells. Sums run in an order that does not depend on the number
 // of threads; those of halves stand in f32 until they are complete.
 //
 //===----------------------------------------------------------------------===//

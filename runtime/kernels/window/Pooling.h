@@ -23,9 +23,11 @@ namespace dtcc::rt {
 
 /// Every window holds a cell of the image, which has less than 2^31 cells.
 struct PoolProblem {
-  int64_t planes = 0;
+  int64_t planes = 0; // samples and channels
   Window window;
   dtcc_dtype type = DTCC_F32; // of all tensors: f32, bf16 or f16
+  int64_t channels = 1;       // of a sample
+  bool channelsLast = false;  // [samples, image, channels] in memory; the functions below take planes alone
 };
 
 /// Floats of scratch memory that a thread needs for either.

@@ -1,4 +1,4 @@
-//===- Plans.cpp - What cuDNN says of the attention that we ask of it
+//===- Plans.cpp - What cuDNN says of the graphs that we ask of it
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,6 +13,7 @@
 
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/cuda/ops/LibraryAttention.h"
+#include "runtime/cuda/ops/LibraryConvolution.h"
 
 #include <gtest/gtest.h>
 
@@ -137,6 +138,64 @@ TEST_P(CudnnPlans, KnowAnEngineOfEveryModelsAttention) {
             << refusal.reason;
       }
     }
+}
+
+struct ConvolutionShape {
+  const char *name;
+  int64_t samples, groups, inputs, outputs, image, window, stride, low;
+  dtcc_dtype type = DTCC_BF16;
+};
+
+constexpr ConvolutionShape convolutionShapes[] = {
+    {"ResNet-50, 7x7", 256, 1, 3, 64, 224, 7, 2, 3},
+    {"ResNet-50, 3x3 of 64", 256, 1, 64, 64, 56, 3, 1, 1},
+    {"ResNet-50, 3x3 of 128 with stride 2", 256, 1, 128, 128, 56, 3, 2, 1},
+    {"ResNet-50, 3x3 of 512", 256, 1, 512, 512, 7, 3, 1, 1},
+    {"ResNet-50, 1x1 of 64 to 256", 256, 1, 64, 256, 56, 1, 1, 0},
+    {"ResNet-50, 1x1 of 1024 with stride 2", 256, 1, 1024, 2048, 14, 1, 2, 0},
+    {"ResNet-50 in f16, 3x3 of 64", 256, 1, 64, 64, 56, 3, 1, 1, DTCC_F16},
+    {"ResNet-50 in f32, 3x3 of 64", 64, 1, 64, 64, 56, 3, 1, 1, DTCC_F32},
+    {"ResNeXt-50, groups of 4", 64, 32, 4, 4, 56, 3, 1, 1},
+    {"ConvNeXt, depthwise 7x7", 64, 96, 1, 1, 56, 7, 1, 3},
+    {"ViT, patches of 16x16", 64, 1, 3, 768, 224, 16, 16, 0},
+};
+
+LibraryConvolutionForm formOf(const ConvolutionShape &s, ConvolutionDirection direction) {
+  LibraryConvolutionForm form;
+  form.direction = direction;
+  ConvolutionProblem &p = form.problem;
+  p.samples = s.samples, p.groups = s.groups, p.inputs = s.inputs, p.outputs = s.outputs;
+  for (int d = 1; d < 3; ++d) {
+    p.window.image[d] = s.image, p.window.window[d] = s.window, p.window.strides[d] = s.stride;
+    p.window.low[d] = s.low, p.window.result[d] = (s.image + 2 * s.low - s.window) / s.stride + 1;
+  }
+  p.type = p.outType = s.type, form.usesTf32 = s.type == DTCC_F32;
+  p.channelsLast.image = p.channelsLast.kernel = p.channelsLast.result = true;
+  return form;
+}
+
+/// With the workspace that the compiler plans, in halves: f32 stays with kernels of ours unless TF32 is allowed.
+TEST_P(CudnnPlans, KnowAnEngineOfEveryConvolution) {
+  const CudnnDescriptor properties = propertiesOf(GetParam());
+  for (const ConvolutionShape &shape : convolutionShapes)
+    for (auto direction :
+         {ConvolutionDirection::Forward, ConvolutionDirection::InputGrad, ConvolutionDirection::KernelGrad})
+      for (bool denseKernel : {false, true}) {
+        LibraryConvolutionForm form = formOf(shape, direction);
+        form.problem.channelsLast.kernel = !denseKernel;
+        const std::string name = std::string(shape.name) + ", direction " +
+                                 std::to_string(static_cast<int>(direction)) + (denseKernel ? ", dense kernel" : "");
+        SCOPED_TRACE(name);
+        try {
+          const int64_t most = convolutionWorkspace(form.problem).engine();
+          const auto ways = convolutionWays(form, {nullptr, &properties}, most, 1);
+          std::cout << GetParam().name << ", " << name << ": engine " << ways[0].plan.engine << ", "
+                    << ways[0].plan.workspaceBytes << " bytes of " << most << std::endl;
+        } catch (const CudnnRefusal &refusal) {
+          // Before Hopper, engines for TF32 first copy an image.
+          EXPECT_TRUE(shape.type == DTCC_F32 && GetParam().architecture < 90) << refusal.reason;
+        }
+      }
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpus, CudnnPlans, testing::ValuesIn(devices), [](const auto &info) {

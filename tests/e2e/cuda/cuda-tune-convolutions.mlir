@@ -1,4 +1,4 @@
-// Windows of one cell are a product of the library or a kernel of ours, as --tune measures; both train alike.
+// Windows of one cell are a product of the library, a convolution of cuDNN or a kernel of ours, as --tune measures; all train alike.
 // REQUIRES: emulated-gpu
 // RUN: rm -rf %t && mkdir -p %t/data && cd %t
 // RUN: %python %S/../Inputs/images.py data
@@ -10,12 +10,12 @@
 // RUN: %{train} --tune=ours --save=ours.safetensors --metrics=ours.jsonl
 // RUN: env DTCC_EMULATED_CUBLASLT=fast %{train} --tune=library --save=library.safetensors
 // RUN: FileCheck %s --check-prefix=OURS < ours && FileCheck %s --check-prefix=LIBRARY < library
-// OURS-DAG:    cublasLt 13.0.0; convolution 1 x 8 x 16 x 16; {{.*}}	ours 0 0 0 0 0 0 0 0
-// OURS-DAG:    cublasLt 13.0.0; convolution_input_grad 1 x 8 x 16 x 8; {{.*}}	ours 0 0 0 0 0 0 0 0
-// OURS-DAG:    cublasLt 13.0.0; convolution_kernel_grad 1 x 8 x 16 x 16{{.*}}	ours 0 0 0 0 0 0 0 0
-// LIBRARY-DAG: cublasLt 13.0.0; convolution 1 x 8 x 16 x 16; {{.*}}	cublaslt 656d756c61746564 1 100000 10 10 10 10 0
-// LIBRARY-DAG: cublasLt 13.0.0; convolution_input_grad 1 x 8 x 16 x 8; {{.*}}	cublaslt 656d756c61746564 1 100000
-// LIBRARY-DAG: cublasLt 13.0.0; convolution_kernel_grad 1 x 8 x 16 x 16{{.*}}	cublaslt 656d756c61746564 1 100000
+// OURS-DAG:    cublasLt 13.0.0, cudnn 9.26.0; convolution 1 x 8 x 16 x 16; {{.*}}	ours 0 0 0 0 0 0 0 0
+// OURS-DAG:    cublasLt 13.0.0, cudnn 9.26.0; convolution_input_grad 1 x 8 x 16 x 8; {{.*}}	ours 0 0 0 0 0 0 0 0
+// OURS-DAG:    cublasLt 13.0.0, cudnn 9.26.0; convolution_kernel_grad 1 x 8 x 16 x 16{{.*}}	ours 0 0 0 0 0 0 0 0
+// LIBRARY-DAG: cublasLt 13.0.0, cudnn 9.26.0; convolution 1 x 8 x 16 x 16; {{.*}}	cublaslt 656d756c61746564 1 100000 10 10 10 10 0
+// LIBRARY-DAG: cublasLt 13.0.0, cudnn 9.26.0; convolution_input_grad 1 x 8 x 16 x 8; {{.*}}	cublaslt 656d756c61746564 1 100000
+// LIBRARY-DAG: cublasLt 13.0.0, cudnn 9.26.0; convolution_kernel_grad 1 x 8 x 16 x 16{{.*}}	cublaslt 656d756c61746564 1 100000
 // RUN: cmp plain.safetensors library.safetensors && not cmp plain.safetensors ours.safetensors
 // RUN: %source/tools/compare-losses cpu.jsonl gpu.jsonl 1e-5 && %source/tools/compare-losses cpu.jsonl ours.jsonl 1e-5
 

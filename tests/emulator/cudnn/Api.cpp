@@ -54,13 +54,37 @@ struct Kind {
   std::vector<Attribute> attributes;
 };
 constexpr int64_t kMany = 1 << 10;
+
+/// The attributes of a convolution's operation, and of its gradients'.
+struct Convolution {
+  int kind, alpha, beta, mode, x, w, y;
+};
+constexpr Convolution kConvolutions[] = {
+    {kForward, kForwardAlpha, kForwardBeta, kForwardMode, kForwardX, kForwardW, kForwardY},
+    {kDataGrad, kDataGradAlpha, kDataGradBeta, kDataGradMode, kDataGradX, kDataGradW, kDataGradY},
+    {kFilterGrad, kFilterGradAlpha, kFilterGradBeta, kFilterGradMode, kFilterGradX, kFilterGradW, kFilterGradY}};
+const Convolution *convolutionOf(int kind) {
+  const Convolution *found = std::ranges::find(kConvolutions, kind, &Convolution::kind);
+  return found == std::end(kConvolutions) ? nullptr : found;
+}
+Kind convolution(int kind) {
+  const Convolution &c = *convolutionOf(kind);
+  return {kind,
+          {{c.alpha, kDnnFloat, 1, 1},
+           {c.beta, kDnnFloat, 1, 1},
+           {c.mode, kDnnDescriptor, 1, 1},
+           {c.x, kDnnDescriptor, 1, 1},
+           {c.w, kDnnDescriptor, 1, 1},
+           {c.y, kDnnDescriptor, 1, 1}}};
+}
+
 const std::vector<Kind> &kinds() {
   static const std::vector<Kind> table = {
       {kTensor,
        {{kTensorId, kDnnInt64, 1, 1},
         {kTensorType, kDnnDataType, 1, 1},
-        {kTensorSizes, kDnnInt64, 4, 4},
-        {kTensorStrides, kDnnInt64, 4, 4},
+        {kTensorSizes, kDnnInt64, 4, 5},
+        {kTensorStrides, kDnnInt64, 4, 5},
         {kTensorAlignment, kDnnInt64, 1, 1},
         {kTensorIsVirtual, kDnnBoolean, 1, 1, false},
         {kTensorIsValue, kDnnBoolean, 1, 1, false}}},
@@ -86,6 +110,17 @@ const std::vector<Kind> &kinds() {
         {kOperationReductionX, kDnnDescriptor, 1, 1},
         {kOperationReductionY, kDnnDescriptor, 1, 1}}},
       {kOperationReshape, {{kOperationReshapeX, kDnnDescriptor, 1, 1}, {kOperationReshapeY, kDnnDescriptor, 1, 1}}},
+      {kConvolution,
+       {{kConvolutionType, kDnnDataType, 1, 1},
+        {kConvolutionMode, kDnnConvolutionMode, 1, 1},
+        {kConvolutionDimensions, kDnnInt64, 1, 1},
+        {kConvolutionBefore, kDnnInt64, 2, 3},
+        {kConvolutionAfter, kDnnInt64, 2, 3},
+        {kConvolutionDilations, kDnnInt64, 2, 3},
+        {kConvolutionStrides, kDnnInt64, 2, 3}}},
+      convolution(kForward),
+      convolution(kDataGrad),
+      convolution(kFilterGrad),
       {kOperationGraph,
        {{kOperationGraphHandle, kDnnHandle, 1, 1}, {kOperationGraphOperations, kDnnDescriptor, 1, kMany}}},
       {kHeuristic, {{kHeuristicGraph, kDnnDescriptor, 1, 1}, {kHeuristicMode, kDnnHeuristicMode, 1, 1}}},
@@ -109,8 +144,11 @@ size_t bytesOf(int type) {
 struct Engine {
   int64_t number, workspaceBytes;
   double seconds;
+  bool roundsInputs = false;
 };
 constexpr Engine kEngines[] = {{9, int64_t{1} << 40, 0}, {6, 256, 2e3}, {7, 0, 1e3}};
+/// The first for convolutions of f32: by tensor cores, which round to TF32.
+constexpr Engine kTf32Engine = {5, 0, 1e3, true};
 
 /// Content of a descriptor, shared by the descriptors that were made from it.
 struct Content {
@@ -150,9 +188,12 @@ std::string finishTensor(Content &c) {
   const auto sizes = c.all<int64_t>(kTensorSizes), strides = c.all<int64_t>(kTensorStrides);
   std::copy(sizes.begin(), sizes.end(), t.sizes.begin());
   std::copy(strides.begin(), strides.end(), t.strides.begin());
+  t.rank = sizes.size();
+  if (strides.size() != t.rank)
+    return "not a stride for each size";
   if (*std::min_element(sizes.begin(), sizes.end()) < 1)
     return "a size below 1";
-  for (size_t d = 0; d < 4; ++d)
+  for (size_t d = 0; d < t.rank; ++d)
     if (t.sizes[d] > 1 && t.strides[d] < 1)
       return "a stride below 1";
   if (t.isValue && (t.isVirtual || t.cells() != 1))
@@ -186,6 +227,17 @@ DnnOperation operationOf(const Content &c) {
     const Content &mode = c.of(kOperationReductionMode);
     op.mode = mode.value<int>(kReductionOperator), op.computeType = mode.value<int>(kReductionType);
     take({kOperationReductionX}, kOperationReductionY);
+  } else if (const Convolution *of = convolutionOf(c.kind)) {
+    const Content &mode = c.of(of->mode);
+    op.computeType = mode.value<int>(kConvolutionType);
+    op.windowStrides = mode.all<int64_t>(kConvolutionStrides), op.dilations = mode.all<int64_t>(kConvolutionDilations);
+    op.before = mode.all<int64_t>(kConvolutionBefore), op.after = mode.all<int64_t>(kConvolutionAfter);
+    if (c.kind == kForward)
+      take({of->x, of->w}, of->y);
+    else if (c.kind == kDataGrad)
+      take({of->w, of->y}, of->x);
+    else
+      take({of->x, of->y}, of->w);
   } else {
     take({kOperationReshapeX}, kOperationReshapeY);
   }
@@ -200,8 +252,23 @@ std::string finishGraph(Content &c) {
   return {};
 }
 
+std::string convolutionProblem(const Content &c) {
+  const auto dimensions = static_cast<size_t>(c.value<int64_t>(kConvolutionDimensions));
+  for (const auto &[attribute, least] :
+       {std::pair(kConvolutionStrides, 1), {kConvolutionDilations, 1}, {kConvolutionBefore, 0}, {kConvolutionAfter, 0}})
+    if (const auto all = c.all<int64_t>(attribute);
+        all.size() != dimensions || *std::min_element(all.begin(), all.end()) < least)
+      return "windows of a convolution with too few numbers, or too small ones";
+  return c.value<int>(kConvolutionMode) == kDnnCorrelation ? "" : "a mode that the emulator does not know";
+}
+
 std::string finish(Content &c) {
+  if (const Convolution *of = convolutionOf(c.kind))
+    return c.value<float>(of->alpha) == 1 && c.value<float>(of->beta) == 0 ? ""
+                                                                           : "a convolution that is scaled or added";
   switch (c.kind) {
+  case kConvolution:
+    return convolutionProblem(c);
   case kTensor:
     return finishTensor(c);
   case kOperationGraph:
@@ -223,9 +290,11 @@ std::string finish(Content &c) {
 std::vector<Engine> enginesFor(const DnnGraph &graph) {
   const char *which = std::getenv("DTCC_EMULATED_CUDNN");
   const std::string what = which ? which : "";
-  if (what == "none" || (what == "ampere" && graph.addsInMemory()))
+  if (what == "none" || (what == "ampere" && graph.addsInMemory()) || !graph.hasEngines())
     return {};
   std::vector<Engine> engines(std::begin(kEngines), std::end(kEngines));
+  if (graph.isFloatConvolution())
+    engines.insert(engines.begin(), kTf32Engine);
   if (what == "fast") // than anything else
     for (Engine &engine : engines)
       engine.seconds -= 1e6;
@@ -350,6 +419,12 @@ int cudnnBackendGetAttribute(Descriptor *descriptor, int attribute, int type, in
   }
   if (c.kind == kEngine && attribute == kEngineIndex && type == kDnnInt64)
     return give(c.engine.number);
+  if (c.kind == kEngine && attribute == kEngineNotes && type == kDnnNumericalNote && wanted >= 2) {
+    const int notes[] = {kDnnTensorCores, kDnnRoundsInputs};
+    *count = c.engine.roundsInputs ? 2 : 0;
+    std::copy_n(notes, *count, static_cast<int *>(values));
+    return kDone;
+  }
   return wrong(kWrongValue, "cudnnBackendGetAttribute", "an attribute that the emulator does not know");
 }
 
@@ -404,15 +479,15 @@ int cudnnBackendExecute(Handle *handle, Descriptor *planned, Descriptor *packed)
           "its kernels are loaded when they are first used: the driver then waits for all work of the GPU, and "
           "NCCL's may wait for other ranks");
     ++executed;
-    emulation.enqueue(lock, stream,
-                      [graph = plan.graph, memory, numbers, scratch, scratchBytes, seconds = plan.engine.seconds,
-                       device = stream.device] {
-                        // Nobody may count on what it holds.
-                        if (scratch)
-                          std::memset(scratch, 0xff, scratchBytes);
-                        graph->run(memory);
-                        device->emulatedSeconds += seconds;
-                      });
+    emulation.enqueue(
+        lock, stream,
+        [graph = plan.graph, memory, numbers, scratch, scratchBytes, engine = plan.engine, device = stream.device] {
+          // Nobody may count on what it holds.
+          if (scratch)
+            std::memset(scratch, 0xff, scratchBytes);
+          graph->run(memory, engine.roundsInputs);
+          device->emulatedSeconds += engine.seconds;
+        });
     return kDone;
   } catch (const CallError &error) {
     return wrong(kFailed, "cudnnBackendExecute", error.what);

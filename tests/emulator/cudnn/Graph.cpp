@@ -8,6 +8,7 @@
 #include "tests/emulator/cudnn/Graph.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -18,7 +19,7 @@ using namespace dnn;
 
 int64_t DnnTensor::span() const {
   int64_t last = 0;
-  for (size_t d = 0; d < 4; ++d)
+  for (size_t d = 0; d < sizes.size(); ++d)
     last += (sizes[d] - 1) * strides[d];
   return last + 1;
 }
@@ -32,7 +33,7 @@ Element DnnTensor::element() const {
 
 namespace {
 
-using Index = std::array<int64_t, 4>;
+using Index = std::array<int64_t, 5>;
 
 /// Dense cells of a tensor, in the order of its sizes.
 using Cells = std::vector<float>;
@@ -44,17 +45,18 @@ template <typename Fn> void forEach(const Index &sizes, Fn fn) {
     for (i[1] = 0; i[1] < sizes[1]; ++i[1])
       for (i[2] = 0; i[2] < sizes[2]; ++i[2])
         for (i[3] = 0; i[3] < sizes[3]; ++i[3])
-          fn(i, size_t(number++));
+          for (i[4] = 0; i[4] < sizes[4]; ++i[4])
+            fn(i, size_t(number++));
 }
 
 int64_t offset(const Index &i, const Index &strides) {
-  return i[0] * strides[0] + i[1] * strides[1] + i[2] * strides[2] + i[3] * strides[3];
+  return i[0] * strides[0] + i[1] * strides[1] + i[2] * strides[2] + i[3] * strides[3] + i[4] * strides[4];
 }
 
 /// The dense number of the cell that stands for `i`: dimensions of size 1 are repeated.
 size_t repeated(const Index &i, const Index &sizes) {
   int64_t number = 0;
-  for (size_t d = 0; d < 4; ++d)
+  for (size_t d = 0; d < sizes.size(); ++d)
     number = number * sizes[d] + (sizes[d] == 1 ? 0 : i[d]);
   return size_t(number);
 }
@@ -107,7 +109,7 @@ std::string pointwiseProblem(const DnnOperation &op) {
   if (op.mode == kDnnSelect && op.inputs[2].type != kDnnBool)
     return "a selection by what is no boolean";
   for (const DnnTensor &input : op.inputs)
-    for (size_t d = 0; d < 4; ++d)
+    for (size_t d = 0; d < input.sizes.size(); ++d)
       if (input.sizes[d] != 1 && input.sizes[d] != op.output.sizes[d])
         return "sizes of a pointwise operation do not fit";
   return {};
@@ -129,7 +131,7 @@ std::string matmulProblem(const DnnOperation &op) {
 std::string reductionProblem(const DnnOperation &op) {
   if ((op.mode != kDnnSum && op.mode != kDnnMost) || op.computeType != kDnnF32)
     return "a reduction that the emulator does not know";
-  for (size_t d = 0; d < 4; ++d)
+  for (size_t d = 0; d < op.output.sizes.size(); ++d)
     if (op.inputs[0].sizes[d] % op.output.sizes[d])
       return "sizes of a reduction do not fit";
   return {};
@@ -138,6 +140,40 @@ std::string reductionProblem(const DnnOperation &op) {
 std::string reshapeProblem(const DnnOperation &op) {
   const DnnTensor &x = op.inputs[0], &y = op.output;
   return x.cells() != y.cells() || x.span() != y.span() ? "a reshape to other cells" : "";
+}
+
+bool isConvolution(int kind) { return kind == kForward || kind == kDataGrad || kind == kFilterGrad; }
+
+/// x, w and y of a convolution or a gradient of one, one of which is the operation's result.
+struct Convolution {
+  const DnnTensor &x, &w, &y;
+
+  static Convolution of(const DnnOperation &op) {
+    const DnnTensor &a = op.inputs[0], &b = op.inputs[1], &out = op.output;
+    return op.kind == kForward    ? Convolution{a, b, out}
+           : op.kind == kDataGrad ? Convolution{out, a, b}
+                                  : Convolution{a, out, b};
+  }
+};
+
+std::string convolutionProblem(const DnnOperation &op) {
+  const auto [x, w, y] = Convolution::of(op);
+  const size_t dimensions = op.windowStrides.size();
+  if (op.computeType != kDnnF32)
+    return "a convolution that is not computed in f32";
+  if (op.inputs[0].type != op.inputs[1].type)
+    return "operands of a convolution of two types";
+  if (x.rank != dimensions + 2 || w.rank != x.rank || y.rank != x.rank)
+    return "tensors of a convolution of another rank than its windows";
+  if (x.sizes[0] != y.sizes[0] || x.sizes[1] % w.sizes[1] || w.sizes[0] % (x.sizes[1] / w.sizes[1]) ||
+      w.sizes[0] != y.sizes[1])
+    return "channels of a convolution do not fit";
+  for (size_t d = 0; d < dimensions; ++d) {
+    const int64_t free = x.sizes[d + 2] + op.before[d] + op.after[d] - (w.sizes[d + 2] - 1) * op.dilations[d] - 1;
+    if (free < 0 || free / op.windowStrides[d] + 1 != y.sizes[d + 2])
+      return "sizes of a convolution do not fit";
+  }
+  return {};
 }
 
 struct Kind {
@@ -178,7 +214,7 @@ void runReduction(const DnnOperation &op, const std::vector<const Cells *> &in, 
   std::fill(out.begin(), out.end(), op.mode == kDnnMost ? -std::numeric_limits<float>::infinity() : 0.0f);
   forEach(from, [&](const Index &i, size_t number) {
     size_t at = 0;
-    for (size_t d = 0; d < 4; ++d)
+    for (size_t d = 0; d < to.size(); ++d)
       at = at * size_t(to[d]) + size_t(i[d] / (from[d] / to[d]));
     const float x = (*in[0])[number];
     out[at] = op.mode == kDnnMost ? std::max(out[at], x) : out[at] + x;
@@ -193,10 +229,37 @@ void runReshape(const DnnOperation &op, const std::vector<const Cells *> &in, Ce
           [&](const Index &i, size_t number) { out[number] = flat[size_t(offset(i, op.output.strides))]; });
 }
 
-constexpr Kind kKinds[] = {{kOperationPointwise, pointwiseProblem, runPointwise},
-                           {kOperationMatmul, matmulProblem, runMatmul},
-                           {kOperationReduction, reductionProblem, runReduction},
-                           {kOperationReshape, reshapeProblem, runReshape}};
+void runConvolution(const DnnOperation &op, const std::vector<const Cells *> &in, Cells &out) {
+  const auto [x, w, y] = Convolution::of(op);
+  const int64_t groups = x.sizes[1] / w.sizes[1], outputs = w.sizes[0] / groups;
+  std::fill(out.begin(), out.end(), 0.0f);
+  forEach(y.sizes, [&](const Index &to, size_t yNumber) {
+    Index window = w.sizes;
+    window[0] = 1;
+    forEach(window, [&](const Index &tap, size_t) {
+      const Index kernel = {to[1], tap[1], tap[2], tap[3], tap[4]};
+      Index from = {to[0], to[1] / outputs * w.sizes[1] + tap[1], to[2], to[3], to[4]};
+      for (size_t d = 0; d < op.windowStrides.size(); ++d) {
+        from[d + 2] = to[d + 2] * op.windowStrides[d] + tap[d + 2] * op.dilations[d] - op.before[d];
+        if (from[d + 2] < 0 || from[d + 2] >= x.sizes[d + 2])
+          return; // padding
+      }
+      const size_t xNumber = repeated(from, x.sizes), wNumber = repeated(kernel, w.sizes);
+      if (op.kind == kForward)
+        out[yNumber] += (*in[0])[xNumber] * (*in[1])[wNumber];
+      else if (op.kind == kDataGrad)
+        out[xNumber] += (*in[0])[wNumber] * (*in[1])[yNumber];
+      else
+        out[wNumber] += (*in[0])[xNumber] * (*in[1])[yNumber];
+    });
+  });
+}
+
+constexpr Kind kKinds[] = {
+    {kOperationPointwise, pointwiseProblem, runPointwise}, {kOperationMatmul, matmulProblem, runMatmul},
+    {kOperationReduction, reductionProblem, runReduction}, {kOperationReshape, reshapeProblem, runReshape},
+    {kForward, convolutionProblem, runConvolution},        {kDataGrad, convolutionProblem, runConvolution},
+    {kFilterGrad, convolutionProblem, runConvolution}};
 const Kind &kindOf(const DnnOperation &op) {
   return *std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind &k) { return k.descriptor == op.kind; });
 }
@@ -243,7 +306,17 @@ bool DnnGraph::addsInMemory() const {
   });
 }
 
-void DnnGraph::run(const std::map<int64_t, char *> &memory) const {
+bool DnnGraph::hasEngines() const {
+  return std::none_of(operations.begin(), operations.end(), [](const DnnOperation &op) {
+    return isConvolution(op.kind) && op.output.type != op.inputs[0].type;
+  });
+}
+
+bool DnnGraph::isFloatConvolution() const {
+  return operations.size() == 1 && isConvolution(operations[0].kind) && operations[0].output.type == kDnnF32;
+}
+
+void DnnGraph::run(const std::map<int64_t, char *> &memory, bool roundsInputs) const {
   std::map<int64_t, Cells> cells;
   for (const DnnOperation &op : operations) {
     std::vector<const Cells *> in;
@@ -251,6 +324,9 @@ void DnnGraph::run(const std::map<int64_t, char *> &memory) const {
       auto [at, isNew] = cells.try_emplace(input.id);
       if (isNew)
         at->second = load(input, memory.at(input.id));
+      if (isNew && roundsInputs)
+        for (float &cell : at->second)
+          cell = std::bit_cast<float>((std::bit_cast<uint32_t>(cell) + 0x1000) & ~uint32_t{0x1fff});
       in.push_back(&at->second);
     }
     Cells out(size_t(op.output.cells()));

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // One operation after the other, each as cuDNN's documentation defines it by itself: nothing
-// here knows attention.
+// here knows attention. A tensor of four dimensions has a fifth of size 1 here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,11 +28,12 @@ namespace dnn = rt::cuda::dnn;
 struct DnnTensor {
   int64_t id = -1;
   int type = 0;
-  std::array<int64_t, 4> sizes = {}, strides = {};
+  size_t rank = 4;
+  std::array<int64_t, 5> sizes = {1, 1, 1, 1, 1}, strides = {1, 1, 1, 1, 1};
   bool isVirtual = false, isValue = false;
 
   bool operator==(const DnnTensor &) const = default;
-  int64_t cells() const { return sizes[0] * sizes[1] * sizes[2] * sizes[3]; }
+  int64_t cells() const { return sizes[0] * sizes[1] * sizes[2] * sizes[3] * sizes[4]; }
   /// Cells from the first to behind the last.
   int64_t span() const;
   /// Element type in memory. Values of bool and i32 are never in memory here, and count as f32.
@@ -44,6 +45,8 @@ struct DnnOperation {
   int mode = 0; ///< of pointwise operations and reductions
   int computeType = 0;
   int64_t axis = -1;
+  /// Of convolutions, a number for each spatial dimension.
+  std::vector<int64_t> windowStrides, dilations, before, after;
   std::vector<DnnTensor> inputs;
   DnnTensor output;
 };
@@ -58,8 +61,12 @@ public:
   int64_t sharedBytes() const;
   /// Whether a product is made in f32 in memory.
   bool addsInMemory() const;
-  /// Computes all. Where tensors in memory and values lie, by their ids.
-  void run(const std::map<int64_t, char *> &memory) const;
+  /// Whether the real library is known to have engines: it makes no f32 by a convolution of halves.
+  bool hasEngines() const;
+  /// Whether it is a convolution of f32, for which the real library prefers engines that round to TF32.
+  bool isFloatConvolution() const;
+  /// Computes all. Where tensors in memory and values lie, by their ids. `roundsInputs`: to TF32.
+  void run(const std::map<int64_t, char *> &memory, bool roundsInputs) const;
 
 private:
   std::map<int64_t, DnnTensor> known;

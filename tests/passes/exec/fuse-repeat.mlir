@@ -167,3 +167,29 @@ func.func @earlier(%x: tensor<8x4x36xbf16>, %w: tensor<36x36xf32>, %y: tensor<8x
   %k2 = graph.mul %k1, %f : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
   return %k2, %e : tensor<8x4x36xf32>, tensor<8x4x36xf32>
 }
+
+// The gradient of a norm over the rows of each column: what is behind the sum is made again of the halves that lie in memory, the
+// product with the scale, the mean of the gradient and all; no cell is stored in f32. A number a column is made again with it.
+// CHECK-LABEL: func.func @norm
+// CHECK:       exec.fused({{.*}}) : ({{.*}}) -> tensor<32xf32>
+// CHECK:       exec.fused({{.*}}) : ({{.*}}) -> tensor<64x32xbf16>
+// CHECK-NOT:   exec.fused
+func.func @norm(%x: tensor<64x32xbf16>, %dy: tensor<64x32xbf16>, %mean: tensor<32xf32>, %scale: tensor<32xf32>, %total: tensor<32xf32>) -> tensor<64x32xbf16> {
+  %count = graph.constant dense<64.0> : tensor<32xf32> : tensor<32xf32>
+  %wide = graph.cast %x : (tensor<64x32xbf16>) -> tensor<64x32xf32>
+  %m = graph.broadcast %mean [1] : (tensor<32xf32>) -> tensor<64x32xf32>
+  %off = graph.sub %wide, %m : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %s = graph.broadcast %scale [1] : (tensor<32xf32>) -> tensor<64x32xf32>
+  %normed = graph.mul %off, %s : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %slope = graph.cast %dy : (tensor<64x32xbf16>) -> tensor<64x32xf32>
+  %both = graph.mul %slope, %normed : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %part = graph.div %total, %count : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  %p = graph.broadcast %part [1] : (tensor<32xf32>) -> tensor<64x32xf32>
+  %centred = graph.sub %slope, %p : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %sum = graph.reduce sum %both [0] : (tensor<64x32xf32>) -> tensor<32xf32>
+  %share = graph.broadcast %sum [1] : (tensor<32xf32>) -> tensor<64x32xf32>
+  %along = graph.mul %normed, %share : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %dx = graph.sub %centred, %along : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %half = graph.cast %dx : (tensor<64x32xf32>) -> tensor<64x32xbf16>
+  return %half : tensor<64x32xbf16>
+}

@@ -7,12 +7,14 @@
 
 #include "runtime/data/Npy.h"
 #include "runtime/data/Permutation.h"
+#include "runtime/data/ReadAhead.h"
 #include "runtime/data/TokenCorpus.h"
 #include "tests/unit/runtime/DataProgram.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <numeric>
 #include <set>
@@ -88,6 +90,62 @@ TEST(Batches, EveryRankAndSlotGetsItsPart) {
   EXPECT_EQ(program.values<float>(batches, 0, 1, 1, 4), (std::vector<float>{14, 15}));
   // The third step starts again: samples 8 and 9 make no full batch.
   EXPECT_EQ(program.values<float>(batches, 0, 0, 0, 8), (std::vector<float>{0, 1}));
+}
+
+TEST(ReadAhead, CopiesWhatAStepWouldCopy) {
+  Folder folder;
+  std::vector<float> data(64 * 3);
+  std::iota(data.begin(), data.end(), 0.0f);
+  std::vector<int32_t> classes(64, 1);
+  classes[41] = 9;
+  writeNpy(folder / "x.npy", "<f4", "(64, 3)", data.data(), data.size() * 4);
+  writeNpy(folder / "y.npy", "<i4", "(64,)", classes.data(), classes.size() * 4);
+  InputsOnly program(8, /*ranks=*/2, /*microbatches=*/2);
+  dtcc_input &padded = program.input("x", DTCC_F32, {4}, 2);
+  padded.dims[1] = dimOf(3, 4);
+  dtcc_input &labels = program.input("y", DTCC_I64, {}, 2);
+  labels.lower = 0;
+  labels.upper = 2;
+  Batches batches(program.image(), {{folder.path}, "", {}});
+  // They live longer than the thread that copies.
+  std::vector<std::byte> rooms[2];
+  ReadAhead ahead(batches, program.image(), /*rank=*/1, /*threads=*/1);
+  ASSERT_EQ(ahead.pieces().size(), 2u);
+  // Bytes that padding must overwrite.
+  for (auto &room : rooms)
+    room.assign(ahead.roomBytes(), std::byte{0xff});
+  auto at = [&](const std::byte *room, size_t piece) { return room + ahead.pieces()[piece].offset; };
+  EXPECT_EQ(ahead.take(0, 0), nullptr);
+  size_t next = 0;
+  for (int64_t first = 0; first < 40; first += 8) {
+    ahead.begin(first + 8);
+    for (int64_t slot = 0; slot < 2; ++slot, next ^= 1) {
+      ahead.fill(slot, first, rooms[next].data());
+      EXPECT_EQ(ahead.take(slot, first + 8), nullptr);
+      const std::byte *room = ahead.take(slot, first);
+      ASSERT_EQ(room, rooms[next].data());
+      EXPECT_EQ(ahead.take(slot, first), nullptr) << "a room is taken once";
+      std::vector<float> x = program.values<float>(batches, 0, 1, slot, first);
+      std::vector<int64_t> y = program.values<int64_t>(batches, 1, 1, slot, first);
+      EXPECT_EQ(std::memcmp(at(room, 0), x.data(), x.size() * sizeof x[0]), 0) << first << " " << slot;
+      EXPECT_EQ(std::memcmp(at(room, 1), y.data(), y.size() * sizeof y[0]), 0) << first << " " << slot;
+    }
+  }
+  // Sample 41 is rank 0's in this step: another rank's bad label is not met. The rank that has it copies by itself.
+  ReadAhead other(batches, program.image(), /*rank=*/0, /*threads=*/1);
+  other.fill(0, 40, rooms[0].data());
+  EXPECT_EQ(other.take(0, 40), nullptr);
+  EXPECT_NE(failure([&] {
+              program.values<float>(batches, 0, 0, 0, 40);
+            }).find("sample 41, element 0: the value must be from 0 to 1, got: 9"),
+            std::string::npos);
+  ahead.fill(0, 40, rooms[0].data());
+  EXPECT_NE(ahead.take(0, 40), nullptr);
+  // What nobody takes gives way, and the end waits for what is under way.
+  ahead.fill(1, 40, rooms[0].data());
+  ahead.fill(0, 48, rooms[1].data());
+  EXPECT_EQ(ahead.take(0, 48), rooms[1].data());
+  ahead.fill(1, 48, rooms[0].data());
 }
 
 TEST(Batches, PaddingIsZeroAgain) {

@@ -36,7 +36,8 @@ DTCC_DEVICE WindowTap imageTap(const Convolution &p, int32_t i) {
 #pragma unroll
   for (int d = 0; d < 3; ++d)
     tap.at[d] *= p.dilations[d];
-  tap.offset = channel * p.image.cells() + p.image.cell(tap.at[0], tap.at[1], tap.at[2]);
+  tap.offset = channel * static_cast<int32_t>(p.x.channel) +
+               p.image.cell(tap.at[0], tap.at[1], tap.at[2]) * static_cast<int32_t>(p.x.cell);
   return tap;
 }
 /// First cell in x of the window of a result cell, in the first channel of group 0.
@@ -47,15 +48,13 @@ DTCC_DEVICE WindowCell imageCell(const Convolution &p, int32_t i) {
 #pragma unroll
   for (int d = 0; d < 3; ++d)
     cell.at[d] = cell.at[d] * p.strides[d] - p.low[d];
-  cell.offset = static_cast<int64_t>(sample) * p.groups * p.inputs * p.image.cells() +
-                p.image.cell(cell.at[0], cell.at[1], cell.at[2]);
+  cell.offset = sample * p.x.sample + p.image.cell(cell.at[0], cell.at[1], cell.at[2]) * static_cast<int32_t>(p.x.cell);
   return cell;
 }
 
-/// The first row of column `i`, a sample and a cell of it, of a result [samples, groups, channels, cells].
-DTCC_DEVICE Type *columnOf(const Convolution &p, int64_t group, int32_t channels, int32_t cells, int32_t sample,
-                           int32_t cell) {
-  return static_cast<Type *>(p.out) + (sample * p.groups + group) * channels * cells + cell;
+/// The first row of a column, a cell of a sample, of a result [samples, groups, channels, cells].
+DTCC_DEVICE Type *columnOf(const Convolution &p, const ImageStrides &of, int64_t group, int32_t sample, int32_t cell) {
+  return static_cast<Type *>(p.out) + sample * of.sample + group * of.group + cell * of.cell;
 }
 
 /// A phase of the image along one dimension: cells first, first + stride, ..; they meet window cells tap, tap + step,
@@ -82,9 +81,9 @@ DTCC_KERNEL(convolution, Convolution, convolutionThreads(rows)) {
   const int32_t cells = p.result.cells(), depth = p.inputs * p.window.cells(), tiles = (p.outputs + rows - 1) / rows;
   const auto tile = static_cast<int32_t>(blockX());
   for (int64_t group = blockZ(); group < p.groups; group += blocksZ()) {
-    const Operands in = {static_cast<const Cell *>(p.left) + group * p.outputs * depth,
-                         static_cast<const Cell *>(p.right) + group * p.inputs * p.image.cells(),
-                         depth,
+    const Operands in = {static_cast<const Cell *>(p.left) + group * p.kernel.group,
+                         static_cast<const Cell *>(p.right) + group * p.x.group,
+                         p.kernel.output,
                          p.leftChunks != 0,
                          p.image.sizes,
                          p.outputs,
@@ -94,13 +93,19 @@ DTCC_KERNEL(convolution, Convolution, convolutionThreads(rows)) {
                          tile % tiles * rows,
                          tile / tiles * convolutionColumns};
     multiplyWindows<Type, rows, false>(
-        in, [](int32_t k) DTCC_INLINE { return k; }, [&](int32_t i) DTCC_INLINE { return imageCell(p, i); },
-        [&](int32_t i) DTCC_INLINE { return imageTap(p, i); },
+        in,
+        [&](int32_t k) DTCC_INLINE {
+          if (p.kernel.cell == 1)
+            return static_cast<int64_t>(k);
+          const int32_t channel = p.windowCells(k);
+          return channel * p.kernel.input + (k - channel * p.windowCells.value) * p.kernel.cell;
+        },
+        [&](int32_t i) DTCC_INLINE { return imageCell(p, i); }, [&](int32_t i) DTCC_INLINE { return imageTap(p, i); },
         [&](int32_t column) DTCC_INLINE {
           const int32_t sample = p.resultCells(column);
-          Type *to = columnOf(p, group, p.outputs, cells, sample, column - sample * cells);
-          return [=](int32_t row, float sum)
-                     DTCC_INLINE { to[static_cast<int64_t>(row) * cells] = static_cast<Type>(sum); };
+          Type *to = columnOf(p, p.y, group, sample, column - sample * cells);
+          const int64_t step = p.y.channel;
+          return [=](int32_t row, float sum) DTCC_INLINE { to[row * step] = static_cast<Type>(sum); };
         });
   }
 }
@@ -112,15 +117,15 @@ DTCC_KERNEL(convolution_input_grad, Convolution, convolutionThreads(rows)) {
   const Box cells = Box::of(d.cells, h.cells, w.cells), taps = Box::of(d.taps, h.taps, w.taps);
   const Division perSample = Division::by(largest(cells.cells(), 1)),
                  perOutput = Division::by(largest(taps.cells(), 1));
-  const int32_t window = p.window.cells(), results = p.result.cells(), tiles = (p.inputs + rows - 1) / rows;
+  const int32_t tiles = (p.inputs + rows - 1) / rows;
   const auto tile = static_cast<int32_t>(blockX());
   const int32_t columns = p.samples * cells.cells(), column = tile / tiles * convolutionColumns;
   if (column >= columns)
     return; // phases differ in size
   for (int64_t group = blockZ(); group < p.groups; group += blocksZ()) {
-    const Operands in = {static_cast<const Cell *>(p.left) + group * p.outputs * p.inputs * window,
-                         static_cast<const Cell *>(p.right) + group * p.outputs * results,
-                         window,
+    const Operands in = {static_cast<const Cell *>(p.left) + group * p.kernel.group,
+                         static_cast<const Cell *>(p.right) + group * p.y.group,
+                         p.kernel.input,
                          false,
                          p.result.sizes,
                          p.inputs,
@@ -138,16 +143,16 @@ DTCC_KERNEL(convolution_input_grad, Convolution, convolutionThreads(rows)) {
         [&](int32_t k) DTCC_INLINE {
           int32_t output, at[3];
           place(k, output, at);
-          return static_cast<int64_t>(output) * p.inputs * window +
-                 p.window.cell(d.tap + at[0] * d.step, h.tap + at[1] * h.step, w.tap + at[2] * w.step);
+          return output * p.kernel.output +
+                 p.window.cell(d.tap + at[0] * d.step, h.tap + at[1] * h.step, w.tap + at[2] * w.step) * p.kernel.cell;
         },
         [&](int32_t i) DTCC_INLINE {
           const int32_t sample = perSample(i);
           WindowCell cell;
           cells.place(i - sample * perSample.value, cell.at);
           cell.at[0] += d.start, cell.at[1] += h.start, cell.at[2] += w.start;
-          cell.offset = static_cast<int64_t>(sample) * p.groups * p.outputs * results +
-                        p.result.cell(cell.at[0], cell.at[1], cell.at[2]);
+          cell.offset =
+              sample * p.y.sample + p.result.cell(cell.at[0], cell.at[1], cell.at[2]) * static_cast<int32_t>(p.y.cell);
           return cell;
         },
         [&](int32_t i) DTCC_INLINE {
@@ -155,18 +160,19 @@ DTCC_KERNEL(convolution_input_grad, Convolution, convolutionThreads(rows)) {
           WindowTap tap;
           place(i, output, tap.at);
           tap.at[0] *= -d.back, tap.at[1] *= -h.back, tap.at[2] *= -w.back;
-          tap.offset = output * results + p.result.cell(tap.at[0], tap.at[1], tap.at[2]);
+          tap.offset = output * static_cast<int32_t>(p.y.channel) +
+                       p.result.cell(tap.at[0], tap.at[1], tap.at[2]) * static_cast<int32_t>(p.y.cell);
           return tap;
         },
         [&](int32_t column) DTCC_INLINE {
-          const int32_t sample = perSample(column), pixels = p.image.cells();
+          const int32_t sample = perSample(column);
           int32_t at[3];
           cells.place(column - sample * perSample.value, at);
-          Type *to = columnOf(p, group, p.inputs, pixels, sample,
+          Type *to = columnOf(p, p.x, group, sample,
                               p.image.cell(d.first + at[0] * p.strides[0], h.first + at[1] * p.strides[1],
                                            w.first + at[2] * p.strides[2]));
-          return [=](int32_t row, float sum)
-                     DTCC_INLINE { to[static_cast<int64_t>(row) * pixels] = static_cast<Type>(sum); };
+          const int64_t step = p.x.channel;
+          return [=](int32_t row, float sum) DTCC_INLINE { to[row * step] = static_cast<Type>(sum); };
         });
   }
 }
@@ -176,9 +182,9 @@ DTCC_KERNEL(convolution_kernel_grad, Convolution, convolutionThreads(rows)) {
   const int32_t depth = p.samples * cells, begin = static_cast<int32_t>(blockY()) * p.partDepth;
   const auto tile = static_cast<int32_t>(blockX());
   for (int64_t group = blockZ(); group < p.groups; group += blocksZ()) {
-    const Operands in = {static_cast<const Cell *>(p.left) + group * p.outputs * cells,
-                         static_cast<const Cell *>(p.right) + group * p.inputs * p.image.cells(),
-                         cells,
+    const Operands in = {static_cast<const Cell *>(p.left) + group * p.y.group,
+                         static_cast<const Cell *>(p.right) + group * p.x.group,
+                         p.y.channel,
                          p.leftChunks != 0,
                          p.image.sizes,
                          p.outputs,
@@ -191,14 +197,16 @@ DTCC_KERNEL(convolution_kernel_grad, Convolution, convolutionThreads(rows)) {
         in,
         [&](int32_t k) DTCC_INLINE {
           const int32_t sample = p.resultCells(k);
-          return static_cast<int64_t>(sample) * (p.groups * p.outputs - 1) * cells + k;
+          return sample * p.y.sample + (k - sample * p.resultCells.value) * p.y.cell;
         },
         [&](int32_t i) DTCC_INLINE { return imageCell(p, i); }, [&](int32_t i) DTCC_INLINE { return imageTap(p, i); },
         [&](int32_t column) DTCC_INLINE {
-          const int64_t first = group * p.outputs * columns + column;
-          float *part = p.parts ? p.parts + blockY() * p.groups * p.outputs * columns : nullptr;
+          const int32_t input = p.windowCells(column);
+          const int64_t first =
+              group * p.kernel.group + input * p.kernel.input + (column - input * p.windowCells.value) * p.kernel.cell;
+          float *part = p.parts ? p.parts + blockY() * p.groups * p.kernel.group : nullptr;
           return [=, &p](int32_t row, float sum) DTCC_INLINE {
-            const int64_t at = first + static_cast<int64_t>(row) * columns;
+            const int64_t at = first + row * p.kernel.output;
             if (part)
               part[at] = sum;
             else if (p.outIsFloat)

@@ -14,6 +14,8 @@
 #ifndef DTCC_RUNTIME_CUDA_KERNELS_PRODUCT_CONVOLUTION_H
 #define DTCC_RUNTIME_CUDA_KERNELS_PRODUCT_CONVOLUTION_H
 
+#include "runtime/kernels/vector/ConvolutionProblem.h"
+
 #include <cstdint>
 
 namespace dtcc::rt::cuda {
@@ -54,7 +56,8 @@ struct Box {
 };
 
 /// x [samples, groups, inputs, image], kernel [groups, outputs, inputs, window], y [samples, groups, outputs,
-/// result], dense, in one type. A product has rows of `left` and columns that are gathered from `right`:
+/// result], each dense in this order or channels last (ConvolutionProblem.h), in one type. A product has rows of `left`
+/// and columns that are gathered from `right`:
 ///
 ///                           rows     columns           depth             left    right  out
 ///   convolution             outputs  samples, result   inputs, window    kernel  x      y
@@ -68,9 +71,11 @@ struct Convolution {
   int32_t strides[3], dilations[3], low[3];
   int32_t samples, groups, inputs, outputs;
   Division windowCells, resultCells;
+  ImageStrides x, y;
+  KernelStrides kernel;
   const void *left, *right;
   void *out;
-  float *parts;       // [parts, groups, outputs, inputs, window], where the depth has several
+  float *parts;       // as many kernels of f32, in the order of `out`, where the depth has several parts
   int32_t partDepth;  // of the depth, a multiple of 32
   int32_t leftChunks; // left is aligned to 16 bytes wherever 16 bytes of its depth begin
   int32_t accumulate; // the kernel's gradient is added to what is there
@@ -81,13 +86,14 @@ constexpr int convolutionColumns = 128;
 /// Tiles have 128 rows, or 64 where there are few. A warp has 32 rows and 64 columns of a tile.
 constexpr int convolutionThreads(int rows) { return rows * 2; }
 
-/// convolution_parts: dkernel = (accumulate ? dkernel : 0) + the parts, in their order. A thread a cell.
+/// convolution_parts: dkernel = (accumulate ? dkernel : 0) + the parts, in their order. A thread a cell. The parts'
+/// cells are in the order of dkernel's.
 struct ConvolutionParts {
   int64_t cells;
-  const float *parts;
+  const void *parts;
   int32_t count, accumulate;
   void *out;
-  int32_t type; // dtcc_dtype
+  int32_t type, partsType; // dtcc_dtype
 };
 /// convolution_direct and its gradients: a thread a cell of y or dx, a warp a cell of dkernel, each sums by itself: for
 /// groups so small that a tile would be empty. `type` of all but the kernel's gradient.

@@ -7,7 +7,7 @@
 
 #include "runtime/cuda/kernels/Embedding.h"
 #include "runtime/cuda/ops/Operands.h"
-#include "runtime/cuda/ops/SortedRows.h"
+#include "runtime/cuda/ops/rows/SortedRows.h"
 
 #include <string>
 

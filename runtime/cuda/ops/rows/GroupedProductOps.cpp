@@ -8,7 +8,7 @@
 #include "runtime/cuda/kernels/product/GroupedProduct.h"
 #include "runtime/cuda/kernels/product/HalfTile.h"
 #include "runtime/cuda/ops/Operands.h"
-#include "runtime/cuda/ops/SortedRows.h"
+#include "runtime/cuda/ops/rows/SortedRows.h"
 #include "runtime/kernels/ops/GroupedOperands.h"
 
 namespace dtcc::rt::cuda {

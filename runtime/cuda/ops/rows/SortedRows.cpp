@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/ops/SortedRows.h"
+#include "runtime/cuda/ops/rows/SortedRows.h"
 
 #include <limits>
 

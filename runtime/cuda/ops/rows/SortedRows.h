@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_CUDA_OPS_SORTEDROWS_H
-#define DTCC_RUNTIME_CUDA_OPS_SORTEDROWS_H
+#ifndef DTCC_RUNTIME_CUDA_OPS_ROWS_SORTEDROWS_H
+#define DTCC_RUNTIME_CUDA_OPS_ROWS_SORTEDROWS_H
 
 #include "runtime/cuda/kernels/Sort.h"
 #include "runtime/cuda/ops/Launch.h"
@@ -33,4 +33,4 @@ private:
 
 } // namespace dtcc::rt::cuda
 
-#endif // DTCC_RUNTIME_CUDA_OPS_SORTEDROWS_H
+#endif // DTCC_RUNTIME_CUDA_OPS_ROWS_SORTEDROWS_H

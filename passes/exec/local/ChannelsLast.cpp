@@ -1,0 +1,428 @@
+//===- ChannelsLast.cpp - Images lie with their channels last
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One walk in program order. What a convolution of 16-bit images makes is transposed to [n, s.., c],
+// and ops that read it are rewritten to read that form and to make it. A value that has such a form
+// is the transpose of it, for all who do not know the form. Transposes are views: one that is left
+// costs a copy only where its reader needs dense memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Build.h"
+#include "dialects/graph/ContractSpec.h"
+#include "dialects/graph/PrecisionPolicy.h"
+#include "dialects/graph/Shapes.h"
+#include "dialects/spmd/Spmd.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/exec/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace dtcc::exec {
+#define GEN_PASS_DEF_CHANNELSLAST
+#include "passes/exec/Passes.h.inc"
+} // namespace dtcc::exec
+
+using namespace mlir;
+
+namespace dtcc::exec {
+namespace {
+
+/// Columns of a sum that keep a GPU busy, and rows that make a sum worth a kernel of its own.
+constexpr int64_t kBusyColumns = 1 << 13, kLeastRows = 8;
+
+/// A value [n, c.., s..] and the same cells as [n, s.., c..].
+struct Form {
+  Value last;
+  int64_t channels; // dimensions of channels: one, or two with groups
+};
+
+/// Dimension i of the form is dimension permutation[i] of the value.
+SmallVector<int64_t> permutationOf(int64_t rank, int64_t channels) {
+  SmallVector<int64_t> permutation{0};
+  llvm::append_range(permutation, llvm::seq<int64_t>(1 + channels, rank));
+  llvm::append_range(permutation, llvm::seq<int64_t>(1, 1 + channels));
+  return permutation;
+}
+SmallVector<int64_t> inverseOf(ArrayRef<int64_t> permutation) {
+  SmallVector<int64_t> inverse(permutation.size());
+  for (auto [to, from] : llvm::enumerate(permutation))
+    inverse[from] = to;
+  return inverse;
+}
+template <typename T> SmallVector<T> permuted(ArrayRef<T> values, ArrayRef<int64_t> permutation) {
+  SmallVector<T> result;
+  for (int64_t from : permutation)
+    result.push_back(values[from]);
+  return result;
+}
+int64_t rankOf(Value value) { return cast<ShapedType>(value.getType()).getRank(); }
+int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t cells = 1;
+  for (int64_t size : sizes)
+    cells *= size;
+  return cells;
+}
+
+/// Whether the value is made of broadcasts, or equal cells, alone.
+bool isOfBroadcasts(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<graph::BroadcastOp>(op) || graph::splatValue(value))
+    return true;
+  return isa_and_nonnull<graph::ElementwiseOpInterface>(op) && op->getNumResults() == 1 && op->getNumOperands() > 0 &&
+         llvm::all_of(op->getOperands(), isOfBroadcasts);
+}
+
+class ImageForms {
+public:
+  void visit(Operation *op);
+
+private:
+  const Form *formOf(Value value) const {
+    auto found = forms.find(value);
+    return found == forms.end() ? nullptr : &found->second;
+  }
+  /// The form of the first operand that has one.
+  const Form *formOfOperands(Operation *op) const;
+  /// `value` with `channels` dimensions of channels last, made in front of `at`.
+  Value lastOf(Value value, int64_t channels, Operation *at);
+  /// Lets all readers of `value` know its form.
+  void keep(Value value, Value last, int64_t channels);
+
+  template <typename Op> void visitConvolution(Op op, unsigned images, bool makesImage);
+  template <typename Op> void visitPool(Op op);
+  /// The form of the first result of an op that works cell by cell.
+  Value makeCells(Operation *op, int64_t channels);
+  void visitCells(Operation *op);
+  void visitReduce(graph::ReduceOp op);
+  void visitContract(graph::ContractOp op);
+  void visitReshape(graph::ReshapeOp op);
+  void visitBroadcast(graph::BroadcastOp op);
+  void visitConcat(graph::ConcatOp op);
+  void visitSlice(graph::SliceOp op);
+  void visitPad(graph::PadOp op);
+
+  /// Forms by the values that are transposes of them.
+  llvm::DenseMap<Value, Form> forms;
+};
+
+void ImageForms::keep(Value value, Value last, int64_t channels) {
+  OpBuilder builder(value.getContext());
+  builder.setInsertionPointAfterValue(last);
+  const SmallVector<int64_t> inverse = inverseOf(permutationOf(rankOf(value), channels));
+  auto seen = graph::TransposeOp::create(builder, value.getLoc(), value.getType(), last, inverse);
+  value.replaceUsesWithIf(seen, [&](OpOperand &use) { return use.getOwner() != last.getDefiningOp(); });
+  forms[seen] = {last, channels};
+}
+
+const Form *ImageForms::formOfOperands(Operation *op) const {
+  for (Value operand : op->getOperands())
+    if (const Form *form = formOf(operand))
+      return form;
+  return nullptr;
+}
+
+Value ImageForms::lastOf(Value value, int64_t channels, Operation *at) {
+  if (const Form *form = formOf(value); form && form->channels == channels)
+    return form->last;
+  // What is made of a number a channel, or a sample, is made in the form at once.
+  if (isOfBroadcasts(value) && isa<graph::ElementwiseOpInterface>(value.getDefiningOp()))
+    return makeCells(value.getDefiningOp(), channels);
+  OpBuilder builder(at);
+  graph::Build b(builder, at->getLoc());
+  const SmallVector<int64_t> permutation = permutationOf(rankOf(value), channels);
+  const RankedTensorType type = graph::withShape(value.getType(), permuted(graph::shapeOf(value), permutation));
+  if (auto constant = value.getDefiningOp<graph::ConstantOp>())
+    if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
+      return graph::ConstantOp::create(builder, at->getLoc(), type, splat.resizeSplat(type));
+  if (auto broadcast = value.getDefiningOp<graph::BroadcastOp>()) {
+    // `dims` holds the dimension of the small operand that stands at each place of the result.
+    SmallVector<int64_t> dims, order;
+    for (auto [to, from] : llvm::enumerate(permutation))
+      if (auto found = llvm::find(broadcast.getDims(), from); found != broadcast.getDims().end()) {
+        dims.push_back(to);
+        order.push_back(found - broadcast.getDims().begin());
+      }
+    Value made = b.broadcast(b.transpose(broadcast.getX(), order), type, dims);
+    made.getDefiningOp()->setDiscardableAttrs(broadcast->getDiscardableAttrDictionary());
+    return made;
+  }
+  return b.transpose(value, permutation);
+}
+
+template <typename Op> void ImageForms::visitConvolution(Op op, unsigned images, bool makesImage) {
+  const int64_t rank = rankOf(op->getOperand(0)), spatial = op.getStrides().size();
+  const int64_t channels = rank - spatial - 1;
+  if (!graph::isHalf(op->getOperand(0)))
+    return;
+  for (unsigned i = 0; i < images; ++i) {
+    Value image = op->getOperand(i);
+    if (formOf(image))
+      continue;
+    // What casts an input can write it with its channels last; all else is copied.
+    auto cast = image.getDefiningOp<graph::CastOp>();
+    if (!cast || cast->getBlock() != op->getBlock())
+      continue;
+    OpBuilder builder(cast);
+    Value last = lastOf(cast.getX(), channels, cast);
+    auto made =
+        graph::CastOp::create(builder, cast.getLoc(), graph::withShape(image.getType(), graph::shapeOf(last)), last);
+    made->setDiscardableAttrs(cast->getDiscardableAttrDictionary());
+    keep(image, made, channels);
+  }
+  if (!makesImage)
+    return;
+  OpBuilder builder(op.getContext());
+  builder.setInsertionPointAfter(op);
+  Value result = op->getResult(0);
+  keep(result, graph::Build(builder, op.getLoc()).transpose(result, permutationOf(rank, channels)), channels);
+}
+
+template <typename Op> void ImageForms::visitPool(Op op) {
+  const int64_t rank = rankOf(op->getOperand(0)), spatial = op.getStrides().size();
+  const Form *form = formOfOperands(op);
+  if (!form || form->channels != 1 || rank != spatial + 2)
+    return;
+  OpBuilder builder(op.getContext());
+  builder.setInsertionPointAfter(op);
+  Value result = op->getResult(0);
+  keep(result, graph::Build(builder, op.getLoc()).transpose(result, permutationOf(rank, 1)), 1);
+}
+
+Value ImageForms::makeCells(Operation *op, int64_t channels) {
+  const int64_t rank = rankOf(op->getResult(0));
+  SmallVector<Value> operands;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i)
+    operands.push_back(rankOf(op->getOperand(i)) == rank ? lastOf(op->getOperand(i), channels, op) : op->getOperand(i));
+  OpBuilder builder(op);
+  Operation *made = builder.clone(*op);
+  made->setOperands(operands);
+  const SmallVector<int64_t> permutation = permutationOf(rank, channels);
+  for (auto [result, last] : llvm::zip_equal(op->getResults(), made->getResults())) {
+    last.setType(graph::withShape(result.getType(), permuted(graph::shapeOf(result), permutation)));
+    keep(result, last, channels);
+  }
+  return made->getResult(0);
+}
+
+void ImageForms::visitCells(Operation *op) {
+  if (const Form *form = formOfOperands(op); form && rankOf(form->last) == rankOf(op->getResult(0)))
+    makeCells(op, form->channels);
+}
+
+void ImageForms::visitReduce(graph::ReduceOp op) {
+  const Form *form = formOf(op.getX());
+  if (!form)
+    return;
+  const int64_t rank = rankOf(op.getX());
+  const SmallVector<int64_t> permutation = permutationOf(rank, form->channels);
+  OpBuilder builder(op);
+  Value last = form->last;
+  // Sums `dims` of the form; `left` are the dimensions of the value that are left.
+  SmallVector<int64_t> left(permutation);
+  auto sum = [&](ArrayRef<int64_t> dims) {
+    SmallVector<int64_t> shape, rest;
+    for (auto [at, dim] : llvm::enumerate(left))
+      if (!llvm::is_contained(dims, int64_t(at))) {
+        shape.push_back(graph::shapeOf(last)[at]);
+        rest.push_back(dim);
+      }
+    auto made =
+        graph::ReduceOp::create(builder, op.getLoc(), graph::withShape(op.getType(), shape), op.getKind(), last, dims);
+    made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    last = made, left = rest;
+  };
+  SmallVector<int64_t> dims;
+  for (auto [at, dim] : llvm::enumerate(permutation))
+    if (llvm::is_contained(op.getDims(), dim))
+      dims.push_back(at);
+  // A sum over all rows of few columns is one over the rows of each sample, or of each line of it, and a small one of
+  // those: there is work for all multiprocessors.
+  ArrayRef<int64_t> shape = graph::shapeOf(last);
+  int64_t columns = 1, rows = 1, outer = 0;
+  for (auto [at, size] : llvm::enumerate(shape))
+    (llvm::is_contained(dims, int64_t(at)) ? rows : columns) *= size;
+  const bool sumsColumns = !dims.empty() && dims.back() != rank - 1;
+  if (sumsColumns)
+    while (outer + 1 < int64_t(dims.size()) && dims[outer] == outer && columns < kBusyColumns &&
+           rows / shape[outer] >= kLeastRows) {
+      columns *= shape[outer], rows /= shape[outer];
+      ++outer;
+    }
+  if (outer > 0) {
+    sum(ArrayRef(dims).drop_front(outer));
+    dims.resize(outer);
+  }
+  sum(dims);
+  SmallVector<int64_t> sorted = llvm::to_vector(llvm::seq<int64_t>(0, left.size()));
+  llvm::sort(sorted, [&](int64_t a, int64_t b) { return left[a] < left[b]; });
+  op.getY().replaceAllUsesWith(graph::Build(builder, op.getLoc()).transpose(last, sorted));
+}
+
+void ImageForms::visitContract(graph::ContractOp op) {
+  auto spec = graph::ContractSpec::parse(op.getSpec());
+  const Form *lhs = formOf(op.getLhs()), *rhs = formOf(op.getRhs());
+  if (!lhs && !rhs)
+    return;
+  auto lastTerm = [](std::string &term, int64_t channels) {
+    const SmallVector<int64_t> permutation = permutationOf(term.size(), channels);
+    std::string made;
+    for (int64_t from : permutation)
+      made += term[from];
+    term = made;
+  };
+  // The image that the result is like: the same samples and cells, in the same places, with other channels.
+  const Form *like = nullptr;
+  for (auto [form, term] : {std::pair(lhs, spec.lhs), std::pair(rhs, spec.rhs)}) {
+    if (!form || like || term.size() != spec.result.size())
+      continue;
+    const size_t cells = 1 + form->channels;
+    if (term[0] == spec.result[0] && term.substr(cells) == spec.result.substr(cells))
+      like = form;
+  }
+  const int64_t channels = like ? like->channels : 0;
+  if (lhs)
+    lastTerm(spec.lhs, lhs->channels);
+  if (rhs)
+    lastTerm(spec.rhs, rhs->channels);
+  RankedTensorType type = cast<RankedTensorType>(op.getType());
+  if (like) {
+    lastTerm(spec.result, channels);
+    type = graph::withShape(type, permuted(graph::shapeOf(op.getY()), permutationOf(type.getRank(), channels)));
+  }
+  OpBuilder builder(op);
+  auto made = graph::ContractOp::create(builder, op.getLoc(), type, spec.str(), lhs ? lhs->last : op.getLhs(),
+                                        rhs ? rhs->last : op.getRhs());
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  if (like)
+    keep(op.getY(), made, channels);
+  else
+    op.getY().replaceAllUsesWith(made);
+}
+
+void ImageForms::visitReshape(graph::ReshapeOp op) {
+  const Form *form = formOf(op.getX());
+  ArrayRef<int64_t> from = graph::shapeOf(op.getX()), to = graph::shapeOf(op.getY());
+  if (!form || to.size() < 3 || to[0] != from[0])
+    return;
+  // Channels stay channels, and cells of an image such.
+  const int64_t before = product(from.slice(1, form->channels));
+  int64_t channels = 1;
+  while (channels < 2 && channels + 1 < int64_t(to.size()) && product(to.slice(1, channels)) != before)
+    ++channels;
+  if (product(to.slice(1, channels)) != before)
+    return;
+  OpBuilder builder(op);
+  Value last = graph::Build(builder, op.getLoc()).reshape(form->last, permuted(to, permutationOf(to.size(), channels)));
+  keep(op.getY(), last, channels);
+}
+
+void ImageForms::visitBroadcast(graph::BroadcastOp op) {
+  const Form *form = formOf(op.getX());
+  if (!form || form->channels != 1)
+    return;
+  // Cells of an image that are repeated; its samples and channels stay where they are.
+  ArrayRef<int64_t> dims = op.getDims();
+  if (dims[0] != 0 || dims[1] != 1)
+    return;
+  const int64_t rank = rankOf(op.getY());
+  const SmallVector<int64_t> places = inverseOf(permutationOf(rank, 1));
+  SmallVector<int64_t> moved;
+  for (int64_t at : permutationOf(rankOf(op.getX()), 1))
+    moved.push_back(places[dims[at]]);
+  OpBuilder builder(op);
+  Value last =
+      graph::Build(builder, op.getLoc())
+          .broadcast(form->last,
+                     graph::withShape(op.getType(), permuted(graph::shapeOf(op.getY()), permutationOf(rank, 1))),
+                     moved);
+  if (Operation *made = last.getDefiningOp(); made != form->last.getDefiningOp())
+    made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  keep(op.getY(), last, 1);
+}
+
+void ImageForms::visitConcat(graph::ConcatOp op) {
+  const Form *form = formOfOperands(op);
+  if (!form)
+    return;
+  const int64_t channels = form->channels, rank = rankOf(op.getY());
+  SmallVector<Value> parts;
+  for (Value part : op.getXs())
+    parts.push_back(lastOf(part, channels, op));
+  const SmallVector<int64_t> permutation = permutationOf(rank, channels);
+  OpBuilder builder(op);
+  auto made = graph::ConcatOp::create(builder, op.getLoc(),
+                                      graph::withShape(op.getType(), permuted(graph::shapeOf(op.getY()), permutation)),
+                                      parts, inverseOf(permutation)[op.getDim()]);
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  keep(op.getY(), made, channels);
+}
+
+void ImageForms::visitSlice(graph::SliceOp op) {
+  const Form *form = formOf(op.getX());
+  if (!form)
+    return;
+  const int64_t channels = form->channels;
+  const SmallVector<int64_t> permutation = permutationOf(rankOf(op.getY()), channels);
+  OpBuilder builder(op);
+  auto made = graph::SliceOp::create(
+      builder, op.getLoc(), graph::withShape(op.getType(), permuted(graph::shapeOf(op.getY()), permutation)),
+      form->last, permuted(op.getOffsets(), permutation), permuted(op.getStrides(), permutation));
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  keep(op.getY(), made, channels);
+}
+
+void ImageForms::visitPad(graph::PadOp op) {
+  const Form *form = formOf(op.getX());
+  if (!form)
+    return;
+  const int64_t channels = form->channels;
+  const SmallVector<int64_t> permutation = permutationOf(rankOf(op.getY()), channels);
+  OpBuilder builder(op);
+  auto made = graph::PadOp::create(
+      builder, op.getLoc(), graph::withShape(op.getType(), permuted(graph::shapeOf(op.getY()), permutation)),
+      form->last, permuted(op.getLow(), permutation), permuted(op.getHigh(), permutation), op.getValue());
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  keep(op.getY(), made, channels);
+}
+
+void ImageForms::visit(Operation *op) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](graph::ConvolutionOp conv) { visitConvolution(conv, 1, true); })
+      .Case([&](graph::ConvolutionInputGradOp conv) { visitConvolution(conv, 1, true); })
+      .Case([&](graph::ConvolutionKernelGradOp conv) { visitConvolution(conv, 2, false); })
+      .Case<graph::MaxPoolOp, graph::MaxPoolGradOp>([&](auto pool) { visitPool(pool); })
+      .Case([&](graph::ReduceOp reduce) { visitReduce(reduce); })
+      .Case([&](graph::ContractOp contract) { visitContract(contract); })
+      .Case([&](graph::ReshapeOp reshape) { visitReshape(reshape); })
+      .Case([&](graph::BroadcastOp broadcast) { visitBroadcast(broadcast); })
+      .Case([&](graph::ConcatOp concat) { visitConcat(concat); })
+      .Case([&](graph::SliceOp slice) { visitSlice(slice); })
+      .Case([&](graph::PadOp pad) { visitPad(pad); })
+      .Case([&](graph::BarrierOp barrier) { visitCells(barrier); })
+      .Case([&](graph::ElementwiseOpInterface) { visitCells(op); })
+      .Default([](Operation *) {});
+}
+
+struct ChannelsLast : impl::ChannelsLastBase<ChannelsLast> {
+  void runOnOperation() override {
+    // The program's ops before anything is rewritten; what is made is made in its form.
+    getOperation()->walk([](Block *block) {
+      SmallVector<Operation *> ops;
+      for (Operation &op : *block)
+        ops.push_back(&op);
+      ImageForms forms;
+      for (Operation *op : ops)
+        forms.visit(op);
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+        if (isOpTriviallyDead(&op))
+          op.erase();
+    });
+  }
+};
+} // namespace
+} // namespace dtcc::exec
