@@ -244,6 +244,47 @@ void CudaDevice::upload(uint32_t view, int64_t slot) {
   gpu.copyToDevice(address(view, slot), setup.rank.address(view, slot), range.end - range.begin, gpu.firstStream());
 }
 
+std::byte *CudaDevice::lend(uint64_t bytes) {
+  const Rank &rank = setup.rank;
+  for (const dtcc_input &input : rowsOf(rank.stage.inputs, rank.image.inputs()))
+    if (input.view != DTCC_NONE && isOnHost(rank.image.views()[input.view].arena))
+      return nullptr;
+  std::byte *memory = nullptr;
+  try {
+    memory = gpu.allocateLocked(bytes, "the samples of the next step");
+  } catch (const Error &error) {
+    // The program works without it, only slower.
+    if (error.status != Status::Memory)
+      throw;
+    return nullptr;
+  }
+  lent.push_back({memory, bytes, gpu.newStream(), gpu.event(), gpu.event()});
+  return memory;
+}
+
+CudaDevice::Lent &CudaDevice::lentAt(const std::byte *place) {
+  return *std::ranges::find_if(
+      lent, [place](const Lent &each) { return place >= each.memory && place < each.memory + each.bytes; });
+}
+
+/// Between what stands on the first stream, which may still read the view, and what comes there next.
+void CudaDevice::uploadFrom(const std::byte *source, uint32_t view, int64_t slot) {
+  Range range = rangeOf(view);
+  if (range.begin == range.end)
+    return;
+  Lent &from = lentAt(source);
+  gpu.record(from.before, gpu.firstStream());
+  gpu.wait(from.stream, from.before);
+  gpu.copyToDevice(address(view, slot), source, range.end - range.begin, from.stream);
+  gpu.record(from.after, from.stream);
+  gpu.wait(gpu.firstStream(), from.after);
+}
+
+void CudaDevice::awaitUploads(const std::byte *memory) {
+  gpu.nowDoing("the samples of the next step");
+  gpu.synchronize(lentAt(memory).stream);
+}
+
 void CudaDevice::download(std::span<const uint32_t> views, int64_t slot) {
   gpu.nowDoing("end of the step");
   for (uint32_t view : views) {

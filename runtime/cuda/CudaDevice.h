@@ -38,7 +38,11 @@ public:
   void prepare() override;
   void begin() override;
   const std::string &choices() const override { return chosen; }
+  /// Copies from memory that is not locked, which the driver has read when it returns.
   void upload(uint32_t view, int64_t slot) override;
+  std::byte *lend(uint64_t bytes) override;
+  void uploadFrom(const std::byte *source, uint32_t view, int64_t slot) override;
+  void awaitUploads(const std::byte *memory) override;
   void download(std::span<const uint32_t> views, int64_t slot) override;
   void downloadStates() override;
   void uploadStates() override;
@@ -64,6 +68,14 @@ private:
     bool used = false;       /* in this action */
     uint64_t forkedFrom = 0; /* how much of the first stream it comes after */
   };
+  /// Locked memory. Its uploads have a stream of their own, so that the host can wait for them and for nothing behind
+  /// them.
+  struct Lent {
+    std::byte *memory;
+    uint64_t bytes;
+    CUstream stream;
+    CUevent before, after; /* the first stream's end before an upload; an upload's end */
+  };
   /// Bytes [begin, end) of an arena.
   struct Range {
     uint64_t begin = 0, end = 0;
@@ -83,6 +95,7 @@ private:
   template <typename Fn> void forEachState(Fn fn);
   Range rangeOf(uint32_t view) const;
   CUdeviceptr address(uint32_t view, int64_t slot) const;
+  Lent &lentAt(const std::byte *place);
 
   DeviceSetup setup;
   Gpu gpu;
@@ -101,6 +114,7 @@ private:
   std::vector<Bound> bound;        /* by command of the stage */
   std::vector<void *> parameters;  /* of a generated kernel's launch */
   std::vector<Stream> streams;
+  std::vector<Lent> lent;
   uint64_t action = 1;                 /* counts on over steps */
   uint64_t issued = 1, recordedAt = 0; /* on the first stream; of it when its event was recorded last */
   GpuGroups groups;

@@ -199,10 +199,16 @@ template <typename Body> void Batches::forInputsOf(const dtcc_stage &stage, cons
 }
 
 void Batches::fill(const Rank &rank, int64_t slot, int64_t first) const {
+  fill({rank.stage, rank.coordinates, rank.team,
+        [&rank, slot](uint32_t view) { return static_cast<std::byte *>(rank.address(view, slot)); }},
+       first);
+}
+
+void Batches::fill(const BatchPlace &place, int64_t first) const {
   if (uneven && first % batch)
     fail("inputs with different numbers of rows a step are read in whole steps of ", batch,
          " samples: a run cannot go on behind sample ", first);
-  forInputsOf(rank.stage, [&](const Input &input) { fillInput(rank, input, slot, first); });
+  forInputsOf(place.stage, [&](const Input &input) { fillInput(place, input, first); });
 }
 
 /// The block of one sample: all dimensions but the first.
@@ -214,23 +220,23 @@ static Block sampleOf(const Block &block) {
   return sample;
 }
 
-void Batches::fillInput(const Rank &rank, const Input &row, int64_t slot, int64_t first) const {
+void Batches::fillInput(const BatchPlace &place, const Input &row, int64_t first) const {
   const dtcc_input &input = *row.input;
   const dtcc_view &view = image.views()[input.view];
   int64_t width = dtcc_dtype_size(view.dtype);
-  auto *base = static_cast<std::byte *>(rank.address(input.view, slot));
+  std::byte *base = place.addressOf(input.view);
   Block block =
-      makeBlock(image.mesh(), input.dims, static_cast<int>(input.rank), rank.coordinates.data(), view.strides);
+      makeBlock(image.mesh(), input.dims, static_cast<int>(input.rank), place.coordinates.data(), view.strides);
   bool padded = false;
   for (uint32_t d = 0; d < input.rank; ++d)
     padded |= input.dims[d].padded != input.dims[d].size;
   // Padding is zeroed each step, because other values may have used the memory since the last one.
   if (padded)
-    fillView(view, base, 0, rank.team);
+    fillView(view, base, 0, place.team);
   BlockDim rows = block.dims[0];
   Block sample = sampleOf(block);
   // A scattered innermost dimension is rare: its runs have one element each.
-  rank.team.parallelFor(rows.valid, 1, [&](int64_t begin, int64_t end) {
+  place.team.parallelFor(rows.valid, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t source = rowAt(row, first, rows.start + i);
       BlockRuns runs(sample);

@@ -24,6 +24,15 @@
 
 namespace dtcc::rt {
 
+/// Where the blocks of a rank in one slot go. It names no Rank, whose coordinates follow the action that runs, so that
+/// other threads than the rank's can fill too.
+struct BatchPlace {
+  const dtcc_stage &stage;
+  const std::vector<int64_t> &coordinates; /* in the slot, one per mesh axis */
+  ThreadTeam &team;                        /* of the thread that fills */
+  std::function<std::byte *(uint32_t view)> addressOf;
+};
+
 class Batches {
 public:
   /// Opens and checks a file for every input that the model reads. Throws Error; a
@@ -43,6 +52,8 @@ public:
   /// Writes the blocks of `rank` in `slot` for the step that begins at sample
   /// `first` of the endless order. Checks the values of integer inputs.
   void fill(const Rank &rank, int64_t slot, int64_t first) const;
+  /// The same, at another place.
+  void fill(const BatchPlace &place, int64_t first) const;
 
   /// Reads one byte of every page of the files that `rank` is going to copy for the step that begins at sample
   /// `first`, so that the copy finds them in memory. Returns early once `stops` says so.
@@ -61,7 +72,7 @@ private:
   static void checkLengths(const Input &one, const Input &other);
   /// Calls `body` for every input that the stage reads.
   template <typename Body> void forInputsOf(const dtcc_stage &stage, const Body &body) const;
-  void fillInput(const Rank &rank, const Input &input, int64_t slot, int64_t first) const;
+  void fillInput(const BatchPlace &place, const Input &input, int64_t first) const;
   void convert(const Input &input, int64_t sample, int64_t offset, void *target, int64_t count) const;
   /// Row of the file for row `row` of the input's global tensor, in the step that begins at sample `first`.
   int64_t rowAt(const Input &input, int64_t first, int64_t row) const;

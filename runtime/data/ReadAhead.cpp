@@ -7,9 +7,33 @@
 
 #include "runtime/data/ReadAhead.h"
 
+#include <algorithm>
+#include <exception>
+
 namespace dtcc::rt {
 
-ReadAhead::ReadAhead(const Batches &batches, int64_t rank) : batches(batches), rank(rank), thread([this] { run(); }) {}
+/// Bytes from a view's first element to its last.
+static uint64_t reachOf(const dtcc_view &view) {
+  int64_t last = 0;
+  for (int d = 0; d < view.rank; ++d) {
+    if (view.sizes[d] == 0)
+      return 0;
+    last += (view.sizes[d] - 1) * view.strides[d];
+  }
+  return static_cast<uint64_t>((last + 1) * dtcc_dtype_size(view.dtype));
+}
+
+ReadAhead::ReadAhead(const Batches &batches, const Image &image, int64_t rank, int threads)
+    : batches(batches), image(image), rank(rank), threads(threads) {
+  constexpr uint64_t alignment = 256;
+  for (const dtcc_input &input : rowsOf(image.stageAt(image.mesh().coordinates(rank, 0)).inputs, image.inputs())) {
+    if (input.view == DTCC_NONE)
+      continue;
+    layout.push_back({input.view, bytes});
+    bytes += (reachOf(image.views()[input.view]) + alignment - 1) / alignment * alignment;
+  }
+  thread = std::thread([this] { run(); });
+}
 
 ReadAhead::~ReadAhead() {
   begin(end);
@@ -24,16 +48,61 @@ void ReadAhead::begin(int64_t first) {
   changed.notify_one();
 }
 
+void ReadAhead::fill(int64_t slot, int64_t first, std::byte *room) {
+  {
+    std::unique_lock<std::mutex> guard(lock);
+    copied.wait(guard, [&] { return state != State::Asked; });
+    filling = {slot, first, room};
+    state = State::Asked;
+  }
+  changed.notify_one();
+}
+
+const std::byte *ReadAhead::take(int64_t slot, int64_t first) {
+  std::unique_lock<std::mutex> guard(lock);
+  if (filling.slot != slot || filling.first != first)
+    return nullptr;
+  copied.wait(guard, [&] { return state != State::Asked; });
+  return state.exchange(State::Empty) == State::Filled ? filling.room : nullptr;
+}
+
+/// False if the samples are bad. The step that reads them says so: this one may be the last, or be done over.
+bool ReadAhead::copy(const Filling &now, ThreadTeam &team) const {
+  const std::vector<int64_t> coordinates = image.mesh().coordinates(rank, now.slot);
+  auto addressOf = [&](uint32_t view) { return now.room + std::ranges::find(layout, view, &Piece::view)->offset; };
+  try {
+    batches.fill({image.stageAt(coordinates), coordinates, team, addressOf}, now.first);
+    return true;
+  } catch (const std::exception &) {
+    return false;
+  }
+}
+
 void ReadAhead::run() {
+  std::optional<ThreadTeam> team; // made here, because a team belongs to the thread that makes it
   for (int64_t done = none;;) {
-    {
-      std::unique_lock<std::mutex> guard(lock);
-      changed.wait(guard, [&] { return wanted != done; });
-      done = wanted;
-    }
-    if (done == end)
+    std::unique_lock<std::mutex> guard(lock);
+    changed.wait(guard, [&] { return state == State::Asked || wanted != done; });
+    if (wanted == end)
       return;
-    batches.touch(rank, done, [&] { return wanted != done; });
+    if (state == State::Asked) {
+      const Filling now = filling;
+      guard.unlock();
+      if (!team)
+        team.emplace(threads);
+      const bool isGood = copy(now, *team);
+      guard.lock();
+      state = isGood ? State::Filled : State::Empty;
+      guard.unlock();
+      copied.notify_one();
+      continue;
+    }
+    done = wanted;
+    guard.unlock();
+    batches.touch(rank, done, [&] { return wanted != done || state == State::Asked; });
+    // What a copy held up goes on behind it; pages that are in memory cost little the second time.
+    if (state == State::Asked)
+      done = none;
   }
 }
 

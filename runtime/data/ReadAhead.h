@@ -9,6 +9,10 @@
 // of them: the step copies from the files' mappings as it would without the thread, and waits for the disk only where
 // the thread has not come so far. Each rank has one.
 //
+// A program for GPUs also gives it memory to which it copies the next slot's samples, as a step would. What it copies
+// follows from the slot and the step's first sample alone, so nothing has to be told of evaluations, rollbacks or ends:
+// who takes another slot finds nothing, and copies by itself.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_RUNTIME_DATA_READAHEAD_H
@@ -16,16 +20,19 @@
 
 #include "runtime/data/Batches.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace dtcc::rt {
 
 class ReadAhead {
 public:
-  /// Starts the thread that reads ahead for `rank`. `batches` must outlive the object.
-  ReadAhead(const Batches &batches, int64_t rank);
+  /// Starts the thread that reads ahead for `rank`, and copies with `threads`. `batches` and `image` must outlive the
+  /// object.
+  ReadAhead(const Batches &batches, const Image &image, int64_t rank, int threads);
   ~ReadAhead();
   ReadAhead(const ReadAhead &) = delete;
   ReadAhead &operator=(const ReadAhead &) = delete;
@@ -33,14 +40,41 @@ public:
   /// Begins to read the step that begins at sample `first`, and leaves an earlier one unfinished.
   void begin(int64_t first);
 
+  /// The place of an input of the rank in a room: from its view's first element to its last.
+  struct Piece {
+    uint32_t view;
+    uint64_t offset;
+  };
+  const std::vector<Piece> &pieces() const { return layout; }
+  /// Bytes of a room: memory for the rank's inputs in one slot. 0: it has none.
+  uint64_t roomBytes() const { return bytes; }
+  /// Begins to copy to `room` the samples of `slot` in the step that begins at sample `first`, before all that is only
+  /// to be read. Those that were copied before count as taken; waits if that is under way.
+  void fill(int64_t slot, int64_t first, std::byte *room);
+  /// The room with these samples, once they are copied. Null if they were not begun, or cannot be copied: then who
+  /// copies them anew meets the error.
+  const std::byte *take(int64_t slot, int64_t first);
+
 private:
+  enum class State { Empty, Asked, Filled };
+  struct Filling {
+    int64_t slot = 0, first = 0;
+    std::byte *room = nullptr;
+  };
   void run();
+  bool copy(const Filling &now, ThreadTeam &team) const;
 
   const Batches &batches;
+  const Image &image;
   const int64_t rank;
+  const int threads;
+  std::vector<Piece> layout;
+  uint64_t bytes = 0;
   std::mutex lock;
-  std::condition_variable changed;
+  std::condition_variable changed, copied;
   std::atomic<int64_t> wanted{none};
+  std::atomic<State> state{State::Empty}; /* of `filling`; changes under the lock */
+  Filling filling;
   static constexpr int64_t none = -1, end = -2;
   std::thread thread;
 };

@@ -71,8 +71,17 @@ public:
   /// After prepare(): all states are what they are at Rank::address.
   virtual void begin() {}
 
-  /// Makes the host's writes to a view in `slot` visible to the commands that follow.
+  /// Makes the host's writes to a view in `slot` visible to the commands that follow. The host may write there again
+  /// when the call has returned.
   virtual void upload(uint32_t /*view*/, int64_t /*slot*/) {}
+  /// Memory of the host for `bytes` of inputs, which uploadFrom reads beside what the host does next. Null: this device
+  /// gains nothing by it, or has none. It lives as long as the device.
+  virtual std::byte *lend(uint64_t /*bytes*/) { return nullptr; }
+  /// As upload, but takes the view's bytes from `source`, a place in lent memory, and leaves those at Rank::address
+  /// alone. The host may write to that memory again after awaitUploads.
+  virtual void uploadFrom(const std::byte * /*source*/, uint32_t /*view*/, int64_t /*slot*/) {}
+  /// Waits until no upload reads the lent memory that begins at `memory`.
+  virtual void awaitUploads(const std::byte * /*memory*/) {}
   /// Makes writes of the commands so far to these views in `slot` visible to the host.
   virtual void download(std::span<const uint32_t> /*views*/, int64_t /*slot*/ = 0) {}
   /// All states, for the host.

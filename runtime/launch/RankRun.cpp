@@ -93,6 +93,8 @@ public:
     if (writer && shared.options.checkpointEvery > 0)
       writer->reserve();
 
+    lendRooms();
+
     Agreed agreed = agree({interruptRequested(), Verdict::Good, false, false, guard.limit()});
     int64_t step = base.step;
     while (step < shared.steps && !agreed.ends()) {
@@ -377,8 +379,13 @@ private:
     gradNorms.begin(rank, step);
     executor.runStep([&](int64_t slot) {
       fill(slot, first);
-      if (--slotsLeft == 0 && step < shared.steps)
-        readAhead.begin(positionAfter(step).samples);
+      if (--slotsLeft > 0) {
+        fillAhead(slot + 1, first);
+      } else if (step < shared.steps) {
+        const int64_t next = positionAfter(step).samples;
+        fillAhead(0, next);
+        readAhead.begin(next);
+      }
     });
     if (std::optional<double> others = device->exchangeSeconds())
       ownSeconds = static_cast<float>(std::chrono::duration<double>(Trace::Clock::now() - begin).count() - *others);
@@ -420,8 +427,32 @@ private:
 
   void fill(int64_t slot, int64_t first) {
     auto begin = Trace::Clock::now();
-    values.fill(shared.batches, slot, first);
+    if (const std::byte *room = readAhead.take(slot, first))
+      for (const ReadAhead::Piece &piece : readAhead.pieces())
+        device->uploadFrom(room + piece.offset, piece.view, slot);
+    else
+      values.fill(shared.batches, slot, first);
     dataSeconds += std::chrono::duration<double>(Trace::Clock::now() - begin).count();
+  }
+
+  /// Lets the thread that reads ahead copy a slot's samples while the device works on those before. It copies to memory
+  /// that nothing else uses: not to the mirror of the arena, where the bytes of an input may belong to another slot's,
+  /// or to values that pass through the host meanwhile.
+  void fillAhead(int64_t slot, int64_t first) {
+    if (rooms.empty() || slot >= image.mesh().slots())
+      return;
+    std::swap(rooms.front(), rooms.back());
+    device->awaitUploads(rooms.front());
+    readAhead.fill(slot, first, rooms.front());
+  }
+
+  /// Two, so that one is filled while the device reads the other.
+  void lendRooms() {
+    for (int i = 0; i < 2 && readAhead.roomBytes() > 0; ++i)
+      if (std::byte *room = device->lend(readAhead.roomBytes()))
+        rooms.push_back(room);
+    if (rooms.size() < 2)
+      rooms.clear();
   }
 
   RunPosition positionAfter(int64_t step) const {
@@ -448,9 +479,11 @@ private:
   std::optional<Metrics> metrics;
   std::optional<ForwardBuffers> forwardBuffers;
   std::optional<CheckpointWriter> writer;
-  ReadAhead readAhead{shared.batches, rank.abi.rank};
-  double dataSeconds = 0; /* of this step, until its samples were copied */
-  float ownSeconds = -1;  /* of this step, without waiting for others and exchanges with them */
+  /// The rank's own thread goes on giving commands beside that which reads ahead.
+  ReadAhead readAhead{shared.batches, image, rank.abi.rank, std::max(team.threads() - 1, 1)};
+  std::vector<std::byte *> rooms; /* that a slot's samples are copied to ahead; empty, or two: first the last filled */
+  double dataSeconds = 0;         /* of this step, until its samples were copied */
+  float ownSeconds = -1;          /* of this step, without waiting for others and exchanges with them */
   std::vector<Agreed> said;
   std::vector<HostName> hosts; /* by rank */
   std::optional<Stragglers> stragglers;
