@@ -68,15 +68,6 @@ int64_t product(ArrayRef<int64_t> sizes) {
   return cells;
 }
 
-/// Whether the value is made of broadcasts, or equal cells, alone.
-bool isOfBroadcasts(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<graph::BroadcastOp>(op) || graph::splatValue(value))
-    return true;
-  return isa_and_nonnull<graph::ElementwiseOpInterface>(op) && op->getNumResults() == 1 && op->getNumOperands() > 0 &&
-         llvm::all_of(op->getOperands(), isOfBroadcasts);
-}
-
 class ImageForms {
 public:
   void visit(Operation *op);
@@ -88,6 +79,8 @@ private:
   }
   /// The form of the first operand that has one.
   const Form *formOfOperands(Operation *op) const;
+  /// Whether the value is made of broadcasts, or equal cells, alone.
+  bool isOfBroadcasts(Value value);
   /// `value` with `channels` dimensions of channels last, made in front of `at`.
   Value lastOf(Value value, int64_t channels, Operation *at);
   /// Lets all readers of `value` know its form.
@@ -108,6 +101,7 @@ private:
 
   /// Forms by the values that are transposes of them.
   llvm::DenseMap<Value, Form> forms;
+  llvm::DenseMap<Value, bool> ofBroadcasts;
 };
 
 void ImageForms::keep(Value value, Value last, int64_t channels) {
@@ -124,6 +118,18 @@ const Form *ImageForms::formOfOperands(Operation *op) const {
     if (const Form *form = formOf(operand))
       return form;
   return nullptr;
+}
+
+bool ImageForms::isOfBroadcasts(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<graph::BroadcastOp>(op) || graph::splatValue(value))
+    return true;
+  if (!isa_and_nonnull<graph::ElementwiseOpInterface>(op) || op->getNumOperands() == 0)
+    return false;
+  // Known at the second visit: a value may be read by many that lead to it.
+  if (auto known = ofBroadcasts.find(value); known != ofBroadcasts.end())
+    return known->second;
+  return ofBroadcasts[value] = llvm::all_of(op->getOperands(), [&](Value operand) { return isOfBroadcasts(operand); });
 }
 
 Value ImageForms::lastOf(Value value, int64_t channels, Operation *at) {
@@ -222,8 +228,9 @@ void ImageForms::visitReduce(graph::ReduceOp op) {
   const SmallVector<int64_t> permutation = permutationOf(rank, form->channels);
   OpBuilder builder(op);
   Value last = form->last;
-  // Sums `dims` of the form; `left` are the dimensions of the value that are left.
+  // Sums `dims` of the form; `left` are the dimensions of the value that are left. A sum of halves is rounded once.
   SmallVector<int64_t> left(permutation);
+  auto type = cast<RankedTensorType>(op.getType());
   auto sum = [&](ArrayRef<int64_t> dims) {
     SmallVector<int64_t> shape, rest;
     for (auto [at, dim] : llvm::enumerate(left))
@@ -231,8 +238,7 @@ void ImageForms::visitReduce(graph::ReduceOp op) {
         shape.push_back(graph::shapeOf(last)[at]);
         rest.push_back(dim);
       }
-    auto made =
-        graph::ReduceOp::create(builder, op.getLoc(), graph::withShape(op.getType(), shape), op.getKind(), last, dims);
+    auto made = graph::ReduceOp::create(builder, op.getLoc(), graph::withShape(type, shape), op.getKind(), last, dims);
     made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     last = made, left = rest;
   };
@@ -254,10 +260,17 @@ void ImageForms::visitReduce(graph::ReduceOp op) {
       ++outer;
     }
   if (outer > 0) {
+    if (graph::isHalf(op.getY()) && op.getKind() == Reduction::Sum)
+      type = cast<RankedTensorType>(type.clone(builder.getF32Type()));
     sum(ArrayRef(dims).drop_front(outer));
     dims.resize(outer);
   }
   sum(dims);
+  if (type != op.getType()) {
+    auto made = graph::CastOp::create(builder, op.getLoc(), graph::withShape(op.getType(), graph::shapeOf(last)), last);
+    made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    last = made;
+  }
   SmallVector<int64_t> sorted = llvm::to_vector(llvm::seq<int64_t>(0, left.size()));
   llvm::sort(sorted, [&](int64_t a, int64_t b) { return left[a] < left[b]; });
   op.getY().replaceAllUsesWith(graph::Build(builder, op.getLoc()).transpose(last, sorted));
@@ -275,10 +288,11 @@ void ImageForms::visitContract(graph::ContractOp op) {
       made += term[from];
     term = made;
   };
-  // The image that the result is like: the same samples and cells, in the same places, with other channels.
+  // The image that the result is like: the same samples and cells, in the same places, with other channels. The other
+  // operand is a kernel, the same for all samples.
   const Form *like = nullptr;
-  for (auto [form, term] : {std::pair(lhs, spec.lhs), std::pair(rhs, spec.rhs)}) {
-    if (!form || like || term.size() != spec.result.size())
+  for (auto [form, term, other] : {std::tuple(lhs, spec.lhs, spec.rhs), std::tuple(rhs, spec.rhs, spec.lhs)}) {
+    if (!form || like || term.size() != spec.result.size() || other.find(term[0]) != std::string::npos)
       continue;
     const size_t cells = 1 + form->channels;
     if (term[0] == spec.result[0] && term.substr(cells) == spec.result.substr(cells))

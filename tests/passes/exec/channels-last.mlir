@@ -71,6 +71,17 @@ func.func @gradients(%dy32: tensor<2x16x96x96xf32>, %x32: tensor<2x8x96x96xf32>,
   return %sum, %dw : tensor<8xf32>, tensor<16x8x3x3xf32>
 }
 
+// A sum of halves that is split is rounded once.
+// CHECK-LABEL: func.func @rounded
+// CHECK: %[[LINES:.*]] = graph.reduce  sum %{{.*}} [1, 2] {{.*}} -> tensor<512x16xf32>
+// CHECK: %[[SUM:.*]] = graph.reduce  sum %[[LINES]] [0] {{.*}} -> tensor<16xf32>
+// CHECK: graph.cast %[[SUM]] : (tensor<16xf32>) -> tensor<16xbf16>
+func.func @rounded(%x: tensor<512x8x6x6xbf16>, %kernel: tensor<16x8x3x3xbf16>) -> tensor<16xbf16> {
+  %y = graph.convolution %x, %kernel {dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, strides = array<i64: 1, 1>} : (tensor<512x8x6x6xbf16>, tensor<16x8x3x3xbf16>) -> tensor<512x16x6x6xbf16>
+  %sum = graph.reduce sum %y [0, 2, 3] : (tensor<512x16x6x6xbf16>) -> tensor<16xbf16>
+  return %sum : tensor<16xbf16>
+}
+
 // Images of f32 stay as they are.
 // CHECK-LABEL: func.func @single
 // CHECK-NOT: graph.transpose
