@@ -34,6 +34,7 @@ namespace dtcc::exec {
 } // namespace dtcc::exec
 
 using namespace mlir;
+using namespace dtcc;
 using namespace dtcc::exec;
 
 namespace {
