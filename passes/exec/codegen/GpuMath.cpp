@@ -395,7 +395,7 @@ void addFunctions(RewritePatternSet &patterns) {
   rewriteEach<math::PowFOp>(patterns, [](Code code, auto op) { return code.power(op.getLhs(), op.getRhs()); });
   rewriteEach<math::SinOp>(patterns, [](Code code, auto op) { return code.wave(op.getOperand(), /*isCosine=*/false); });
   rewriteEach<math::CosOp>(patterns, [](Code code, auto op) { return code.wave(op.getOperand(), /*isCosine=*/true); });
-  // What is cut off to a whole number must be rounded correctly: 49 / 49 may be 1 - 2^-24 otherwise.
+  // A quotient that is cut off to a whole number must be rounded correctly: 49 / 49 may be 1 - 2^-24 otherwise.
   rewriteEach<arith::DivFOp>(patterns, [](Code code, auto op) -> Value {
     if (llvm::any_of(op->getUsers(), llvm::IsaPred<math::FloorOp, arith::FPToSIOp>))
       return nullptr;

@@ -53,8 +53,8 @@ static int64_t attentionGradBytes(LibraryOp op) {
   return library ? library->backward() : partGradBytes(op);
 }
 
-/// What cuDNN wants, and what a product of windows of one cell and sums of parts of a kernel's gradient do: which it is
-/// to be is found at the start. Images and kernels: [.., .., channels, d, h, w].
+/// Returns the most that cuDNN or a product of windows of one cell wants: which of them computes the convolution is
+/// found when the program starts. Images and kernels: [.., .., channels, d, h, w].
 static int64_t convolutionBytes(Value image, Value kernel, Value result) {
   ArrayRef<int64_t> x = viewShape(image), w = viewShape(kernel), y = viewShape(result);
   auto cells = [](ArrayRef<int64_t> shape) { return llvm::product_of(shape.drop_front(3)); };

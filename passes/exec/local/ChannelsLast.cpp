@@ -96,8 +96,8 @@ private:
   void visitReshape(graph::ReshapeOp op);
   void visitBroadcast(graph::BroadcastOp op);
   void visitConcat(graph::ConcatOp op);
-  void visitSlice(graph::SliceOp op);
-  void visitPad(graph::PadOp op);
+  /// Slices and pads: ops of one image whose attributes have an entry a dimension.
+  void visitBox(Operation *op);
 
   /// Forms by the values that are transposes of them.
   llvm::DenseMap<Value, Form> forms;
@@ -135,7 +135,7 @@ bool ImageForms::isOfBroadcasts(Value value) {
 Value ImageForms::lastOf(Value value, int64_t channels, Operation *at) {
   if (const Form *form = formOf(value); form && form->channels == channels)
     return form->last;
-  // What is made of a number a channel, or a sample, is made in the form at once.
+  // A value that has one number a channel, or a sample, is made in the form at once.
   if (isOfBroadcasts(value) && isa<graph::ElementwiseOpInterface>(value.getDefiningOp()))
     return makeCells(value.getDefiningOp(), channels);
   OpBuilder builder(at);
@@ -169,7 +169,7 @@ template <typename Op> void ImageForms::visitConvolution(Op op, unsigned images,
     Value image = op->getOperand(i);
     if (formOf(image))
       continue;
-    // What casts an input can write it with its channels last; all else is copied.
+    // A cast of an input can write it with its channels last; other images are copied.
     auto cast = image.getDefiningOp<graph::CastOp>();
     if (!cast || cast->getBlock() != op->getBlock())
       continue;
@@ -376,32 +376,22 @@ void ImageForms::visitConcat(graph::ConcatOp op) {
   keep(op.getY(), made, channels);
 }
 
-void ImageForms::visitSlice(graph::SliceOp op) {
-  const Form *form = formOf(op.getX());
+void ImageForms::visitBox(Operation *op) {
+  const Form *form = formOf(op->getOperand(0));
   if (!form)
     return;
   const int64_t channels = form->channels;
-  const SmallVector<int64_t> permutation = permutationOf(rankOf(op.getY()), channels);
+  Value result = op->getResult(0);
+  const SmallVector<int64_t> permutation = permutationOf(rankOf(result), channels);
   OpBuilder builder(op);
-  auto made = graph::SliceOp::create(
-      builder, op.getLoc(), graph::withShape(op.getType(), permuted(graph::shapeOf(op.getY()), permutation)),
-      form->last, permuted(op.getOffsets(), permutation), permuted(op.getStrides(), permutation));
-  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  keep(op.getY(), made, channels);
-}
-
-void ImageForms::visitPad(graph::PadOp op) {
-  const Form *form = formOf(op.getX());
-  if (!form)
-    return;
-  const int64_t channels = form->channels;
-  const SmallVector<int64_t> permutation = permutationOf(rankOf(op.getY()), channels);
-  OpBuilder builder(op);
-  auto made = graph::PadOp::create(
-      builder, op.getLoc(), graph::withShape(op.getType(), permuted(graph::shapeOf(op.getY()), permutation)),
-      form->last, permuted(op.getLow(), permutation), permuted(op.getHigh(), permutation), op.getValue());
-  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  keep(op.getY(), made, channels);
+  Operation *made = builder.clone(*op);
+  made->setOperand(0, form->last);
+  for (StringRef name : {"offsets", "strides", "low", "high"})
+    if (auto sizes = op->getAttrOfType<DenseI64ArrayAttr>(name))
+      made->setAttr(name, builder.getDenseI64ArrayAttr(permuted(sizes.asArrayRef(), permutation)));
+  Value last = made->getResult(0);
+  last.setType(graph::withShape(result.getType(), permuted(graph::shapeOf(result), permutation)));
+  keep(result, last, channels);
 }
 
 void ImageForms::visit(Operation *op) {
@@ -415,8 +405,7 @@ void ImageForms::visit(Operation *op) {
       .Case([&](graph::ReshapeOp reshape) { visitReshape(reshape); })
       .Case([&](graph::BroadcastOp broadcast) { visitBroadcast(broadcast); })
       .Case([&](graph::ConcatOp concat) { visitConcat(concat); })
-      .Case([&](graph::SliceOp slice) { visitSlice(slice); })
-      .Case([&](graph::PadOp pad) { visitPad(pad); })
+      .Case<graph::SliceOp, graph::PadOp>([&](Operation *box) { visitBox(box); })
       .Case([&](graph::BarrierOp barrier) { visitCells(barrier); })
       .Case([&](graph::ElementwiseOpInterface) { visitCells(op); })
       .Default([](Operation *) {});

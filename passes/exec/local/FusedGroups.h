@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What exec-fuse knows while it decides. A group is the ops of a kernel to be; they stay in the block
+// These groups are the kernels that exec-fuse has decided on so far. The ops of a group stay in the block
 // until outline() moves them into an exec.fused.
 //
 //===----------------------------------------------------------------------===//

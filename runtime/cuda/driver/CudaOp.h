@@ -87,7 +87,7 @@ public:
   virtual void *products() { return nullptr; }
   /// A handle of cuDNN (Cudnn.h) for attention; null where the library is not there, or kernels of ours are wanted.
   virtual void *fusions() { return nullptr; }
-  /// The same handle for convolutions, of which kernels of ours are not asked for.
+  /// Returns the same handle for convolutions. --attention=own does not turn it off.
   virtual void *convolutions() { return nullptr; }
 
   // In a step.

@@ -74,21 +74,15 @@ public:
   }
 
   std::vector<LibraryAlgorithm> algorithms(int most) override {
-    std::vector<LibraryAlgorithm> result;
-    const Ways known = sharedWays(of, form, text, handle, kMeasuredWays);
-    for (uint64_t i = 0; i < known->size() && result.size() < static_cast<size_t>(most); ++i)
-      result.push_back({static_cast<uint64_t>((*known)[i].plan.engine), i});
-    return result;
+    return algorithmsOf(*sharedWays(of, form, text, handle, kMeasuredWays), most);
   }
   bool choose(const LibraryAlgorithm &algorithm) override {
-    const Ways known = sharedWays(of, form, text, handle, kMeasuredWays);
-    const auto [engine, place] = std::pair(algorithm[0], algorithm[1]);
-    if (place >= known->size() || static_cast<uint64_t>((*known)[place].plan.engine) != engine)
-      return false;
-    ways = known, way = &(*known)[place];
-    return true;
+    const auto known = sharedWays(of, form, text, handle, kMeasuredWays);
+    const auto *chosen = wayOf(*known, algorithm);
+    if (chosen)
+      ways = known, way = chosen;
+    return chosen != nullptr;
   }
-
   std::string_view loads() const override { return text; }
   void run(Rank &rank, const Call &call) override {
     Solver solver(*this, rank, call);

@@ -132,20 +132,13 @@ public:
     ways = waysOf(1);
     way = &ways->front();
   }
-  std::vector<LibraryAlgorithm> algorithms(int most) override {
-    std::vector<LibraryAlgorithm> result;
-    const auto known = waysOf(kMeasuredEngines);
-    for (uint64_t i = 0; i < known->size() && result.size() < static_cast<size_t>(most); ++i)
-      result.push_back({static_cast<uint64_t>((*known)[i].plan.engine), i});
-    return result;
-  }
+  std::vector<LibraryAlgorithm> algorithms(int most) override { return algorithmsOf(*waysOf(kMeasuredEngines), most); }
   bool choose(const LibraryAlgorithm &algorithm) override {
     const auto known = waysOf(kMeasuredEngines);
-    const auto [engine, place] = std::pair(algorithm[0], algorithm[1]);
-    if (place >= known->size() || static_cast<uint64_t>((*known)[place].plan.engine) != engine)
-      return false;
-    ways = known, way = &(*known)[place];
-    return true;
+    const auto *chosen = wayOf(*known, algorithm);
+    if (chosen)
+      ways = known, way = chosen;
+    return chosen != nullptr;
   }
   std::string_view loads() const override { return text; }
 

@@ -8,12 +8,15 @@
 #ifndef DTCC_RUNTIME_CUDA_OPS_SHAREDWAYS_H
 #define DTCC_RUNTIME_CUDA_OPS_SHAREDWAYS_H
 
+#include "runtime/cuda/driver/CudaOp.h"
+
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace dtcc::rt::cuda {
@@ -37,6 +40,20 @@ SharedWays<Way> shareWays(void *handle, const std::string &text, size_t most, Ma
   std::lock_guard lock(mutex);
   made[key] = ways;
   return ways;
+}
+
+/// Names at most `most` ways for --tune, each by its engine and its place among the ways.
+template <typename Way> std::vector<LibraryAlgorithm> algorithmsOf(const std::vector<Way> &ways, int most) {
+  std::vector<LibraryAlgorithm> result;
+  for (uint64_t i = 0; i < ways.size() && result.size() < static_cast<size_t>(most); ++i)
+    result.push_back({static_cast<uint64_t>(ways[i].plan.engine), i});
+  return result;
+}
+
+/// Returns the way that algorithmsOf named so, or null if another engine has its place now.
+template <typename Way> const Way *wayOf(const std::vector<Way> &ways, const LibraryAlgorithm &algorithm) {
+  const auto [engine, place] = std::pair(algorithm[0], algorithm[1]);
+  return place < ways.size() && static_cast<uint64_t>(ways[place].plan.engine) == engine ? &ways[place] : nullptr;
 }
 
 } // namespace dtcc::rt::cuda
