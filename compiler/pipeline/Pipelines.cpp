@@ -40,6 +40,8 @@ void dtcc::buildGraphPipeline(OpPassManager &manager, const Options &options) {
   }
   // Squares and roots are no powers, nor are their gradients. Powers are f32, and so are these.
   manager.addPass(graph::createGraphExpandPowers());
+  // Several losses divide by counts of their own, which come from the labels alone.
+  manager.addPass(graph::createGraphSeparateCounts());
   // Forward, backward and the update, with the origin of every op.
   graph::GraphDifferentiateOptions differentiate;
   // As torch.amp.GradScaler starts.

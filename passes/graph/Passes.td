@@ -192,6 +192,38 @@ def GraphExpandPowers : Pass<"graph-expand-powers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
 
+def GraphSeparateCounts : Pass<"graph-separate-counts", "::mlir::ModuleOp"> {
+  let summary = "compute counts of labels from the labels, where a loss divides by them itself";
+  let description = [{
+    Input: `@loss`, after graph-recover-composites and before graph-differentiate. Output: the same function, in which
+    the count of a `graph.cross_entropy` is read by the return of the function alone. Its other readers have the number of
+    labels that are not ignored, computed from the labels, or a constant if all labels count.
+
+    A loss of several terms divides each term by a count of its own. The count of a `graph.cross_entropy` comes from an
+    op that reads logits, so that a micro-batch would know it only of its own samples. A count of labels depends on
+    inputs alone, and spmd-apply-plan lets every micro-batch compute it from the whole batch.
+
+    Guarantees: a loss that is returned as the sum and the count of one cross entropy stays as it is.
+
+    Example (tests/passes/graph/separate-counts.mlir):
+    ```mlir
+    %sum, %count, %lse = graph.cross_entropy %z, %labels {ignore_index = -100 : i64}
+        : (tensor<4x5xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<f32>, tensor<4xf32>)
+    %mean = graph.div %sum, %count : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    ```
+    becomes
+    ```mlir
+    %sum, %none, %lse = graph.cross_entropy %z, %labels {ignore_index = -100 : i64} : ..
+    %ignored = graph.constant dense<-100> : tensor<4xi64> : tensor<4xi64>
+    %counted = graph.compare ne %labels, %ignored : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1>
+    %ones = graph.cast %counted : (tensor<4xi1>) -> tensor<4xf32>
+    %count = graph.reduce sum %ones [0] : (tensor<4xf32>) -> tensor<f32>
+    %mean = graph.div %sum, %count : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    ```
+  }];
+  let dependentDialects = ["::dtcc::graph::GraphDialect"];
+}
+
 def GraphDifferentiate : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
   let summary = "turn @loss into @step: forward, backward, update";
   let description = [{
