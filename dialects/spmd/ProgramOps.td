@@ -120,7 +120,8 @@ def Spmd_YieldOp : Spmd_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"Ph
 def Spmd_InputOp : Spmd_Op<"input", [MemoryEffects<[MemRead]>]> {
   let summary = "this rank's shard of a model input, for the micro-batch of the slot";
   let description = [{
-    `layout` describes the whole input, from which the loader cuts the shard. `role` is one of
+    `layout` describes the whole input, from which the loader cuts the shard. Without the time axis in it, every slot
+    has the samples of all micro-batches; the same input may be read in both layouts. `role` is one of
     `exec.input`'s. `bounds`, if given, are the lower and the upper bound and the legal
     value outside of them (see runtime/abi/dtcc_rt.h).
 

@@ -19,6 +19,10 @@ def SpmdApplyPlan : Pass<"spmd-apply-plan", "::mlir::ModuleOp"> {
     The plan gives each op mesh axes for its factors. The layouts of operands and results are projections of these
     axes. If a producer and a consumer differ, one `spmd.reshard` stands between them.
 
+    With several micro-batches, a value of data alone that all of them need (the count of all labels) is computed again
+    from inputs that the step reads once more, without the time axis in their layout (WholeBatch.h). Other values that
+    need samples of several micro-batches are refused.
+
     Guarantees: sizes that do not divide are padded, with one padded size for all tensors of a factor class. Every
     `graph.state` has its layout as `spmd.layout`. spmd-verify checks the result.
 

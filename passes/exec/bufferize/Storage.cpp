@@ -113,7 +113,7 @@ void Storage::showScalar(ScalarKind kind, const Place &place) {
 }
 
 Place Storage::inputPlace(spmd::InputOp op) {
-  auto [entry, isNew] = inputs.try_emplace(op.getName());
+  auto [entry, isNew] = inputs.try_emplace({op.getNameAttr(), op.getLayout()});
   if (!isNew)
     return entry->second;
   entry->second = allocate(op.getType(), op.getName(), /*persistent=*/true);

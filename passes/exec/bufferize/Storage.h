@@ -84,7 +84,8 @@ private:
   llvm::DenseMap<mlir::StringAttr, Place> buckets;
   llvm::DenseSet<mlir::StringAttr> withoutGaps;
   std::optional<Place> scalars[getMaxEnumValForScalarKind() + 1];
-  llvm::StringMap<Place> inputs;
+  /// By name and layout: an input may be read by micro-batch, and whole.
+  llvm::DenseMap<std::pair<mlir::StringAttr, mlir::Type>, Place> inputs;
   BufferOp scratch;
   llvm::StringSet<llvm::MallocAllocator> names;
   /// Least number that may still be free for each prefix of uniqueName().

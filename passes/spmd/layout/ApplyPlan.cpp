@@ -21,6 +21,7 @@
 #include "passes/spmd/layout/PlanAttribute.h"
 #include "passes/spmd/layout/Projection.h"
 #include "passes/spmd/layout/RingAttention.h"
+#include "passes/spmd/layout/WholeBatch.h"
 #include "passes/spmd/reshard/ReshardPlanner.h"
 #include "planner/parallelism/StateTable.h"
 #include <numeric>
@@ -37,7 +38,7 @@ public:
   PlanApplier(ModuleOp module, func::FuncOp step, const plan::Plan &plan, const ProductPadding &padding)
       : module(module), step(step), plan(plan), padding(padding), batchAxes(plan.withoutUnitAxes(plan.batchAxes)),
         sequenceAxes(plan.withoutUnitAxes(plan.sequenceAxes)), classes(step), inputs(step, classes), planner(plan.mesh),
-        builder(module.getContext()) {}
+        builder(module.getContext()), wholeBatch(step, plan.mesh, placements) {}
 
   LogicalResult run();
 
@@ -70,6 +71,8 @@ private:
   TensorType typeOf(Value value, const Layout &layout) const;
   /// `value` in another layout; null and a message if there is no way.
   Value reshard(Value value, const Layout &wanted, Operation *user);
+  /// The same for a value that each micro-batch has a part of and all of them must know.
+  Value reshardWhole(Value value, const Layout &wanted, Operation *user);
 
   ModuleOp module;
   func::FuncOp step;
@@ -85,7 +88,8 @@ private:
   OpBuilder builder;
   FlatSymbolRefAttr mesh;
 
-  llvm::DenseMap<Operation *, Placement> placements;
+  WholeBatch::Placements placements;
+  WholeBatch wholeBatch;
   llvm::StringMap<Layout> stateLayouts;
   /// Divisor of the sizes of each class, and its padded size, if there is one.
   std::vector<int64_t> divisors;
@@ -342,6 +346,20 @@ TensorType PlanApplier::typeOf(Value value, const Layout &layout) const {
   return TensorType::get(shaped.getShape(), shaped.getElementType(), mesh, layout);
 }
 
+Value PlanApplier::reshardWhole(Value value, const Layout &wanted, Operation *user) {
+  if (!wholeBatch.canCompute(value)) {
+    user->emitError("samples of other micro-batches are out of reach: this needs a number of the whole batch that "
+                    "depends on parameters, and a micro-batch has its own samples. A loss must be a sum of terms, each "
+                    "a sum over samples, which numbers of the data may divide: use --microbatches=1");
+    return {};
+  }
+  auto reshardAgain = [&](Value operand, const Layout &layout, Operation *reader) {
+    return reshard(operand, layout, reader);
+  };
+  Value whole = wholeBatch.compute(value, user, reshardAgain);
+  return whole ? reshard(whole, wanted, user) : Value();
+}
+
 Value PlanApplier::reshard(Value value, const Layout &wanted, Operation *user) {
   const bool ofEvaluation = graph::isEvaluation(user);
   SmallVector<Value> &sources = versions[ofEvaluation][value];
@@ -368,13 +386,8 @@ Value PlanApplier::reshard(Value value, const Layout &wanted, Operation *user) {
       bestCost = way->cost;
     }
   }
-  if (!best) {
-    user->emitError(
-        "samples of other micro-batches are out of reach: this needs a sum over all samples of the batch, "
-        "and a micro-batch has its own. The loss is no sum over samples, nor one such sum over another: use "
-        "--microbatches=1, or reduction='none' and .mean() in its parts");
-    return {};
-  }
+  if (!best)
+    return reshardWhole(value, wanted, user);
   builder.setInsertionPoint(user);
   // A gradient goes to where its state lies as soon as it is made: what waits for it, the reduction of its bucket among
   // others, does not wait for the end of the backward pass.
