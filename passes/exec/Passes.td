@@ -96,14 +96,20 @@ def ChannelsLast : Pass<"exec-channels-last"> {
     Tensor cores multiply along channels. With these last a convolution of one pixel is one matrix product, cuDNN has
     kernels that need no copies (Rationale.md of the graph dialect says why the graph keeps [n, c, s..]), and a sum over
     all cells of a channel has its columns side by side. Such a sum is split: over the cells of a sample, or of a line
-    of it, and then over those.
+    of it, and then over those. A sum over the cells and channels of a group (a group norm's) is one over the cells of
+    each channel, and then over channels.
+
+    Reshapes that split or join channels, or cells, keep the form, and so do broadcasts and sums of cells and images that
+    are joined. Where a network has its channels last by transposes of its own, as between the convolutions of ConvNeXt
+    or around attention, these are changes of the form and move nothing. The products that make images for convolutions
+    are found from these convolutions backwards.
 
     Guarantees: values are those of before, in another order of their cells; sums add the same terms in another order.
     Weights lie as they did. Ops that are not known here read a transpose, which exec-bufferize copies where they need
     dense memory. Images of f32 stay: their products are not done by tensor cores.
 
     Example (tests/passes/exec/channels-last.mlir): a convolution, a norm over the batch, relu, and a convolution of one
-    pixel, with their gradients.
+    pixel, with their gradients; a norm over groups of channels.
   }];
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }

@@ -8,7 +8,8 @@
 // One walk in program order. What a convolution of 16-bit images makes is transposed to [n, s.., c],
 // and ops that read it are rewritten to read that form and to make it. A value that has such a form
 // is the transpose of it, for all who do not know the form. Transposes are views: one that is left
-// costs a copy only where its reader needs dense memory.
+// costs a copy only where its reader needs dense memory. Products whose results convolutions read
+// make them in the form; a transpose of channels behind cells, or back, is a change of forms.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/exec/Passes.h"
+#include "passes/exec/local/ImageOrder.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace dtcc::exec {
@@ -35,47 +37,31 @@ namespace {
 /// Columns of a sum that keep a GPU busy, and rows that make a sum worth a kernel of its own.
 constexpr int64_t kBusyColumns = 1 << 13, kLeastRows = 8;
 
-/// A value [n, c.., s..] and the same cells as [n, s.., c..].
+/// An image, and the same cells with the channels last.
 struct Form {
   Value last;
-  int64_t channels; // dimensions of channels: one, or two with groups
+  int64_t channels; // dimensions of channels
 };
-
-/// Dimension i of the form is dimension permutation[i] of the value.
-SmallVector<int64_t> permutationOf(int64_t rank, int64_t channels) {
-  SmallVector<int64_t> permutation{0};
-  llvm::append_range(permutation, llvm::seq<int64_t>(1 + channels, rank));
-  llvm::append_range(permutation, llvm::seq<int64_t>(1, 1 + channels));
-  return permutation;
-}
-SmallVector<int64_t> inverseOf(ArrayRef<int64_t> permutation) {
-  SmallVector<int64_t> inverse(permutation.size());
-  for (auto [to, from] : llvm::enumerate(permutation))
-    inverse[from] = to;
-  return inverse;
-}
-template <typename T> SmallVector<T> permuted(ArrayRef<T> values, ArrayRef<int64_t> permutation) {
-  SmallVector<T> result;
-  for (int64_t from : permutation)
-    result.push_back(values[from]);
-  return result;
-}
-int64_t rankOf(Value value) { return cast<ShapedType>(value.getType()).getRank(); }
-int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t cells = 1;
-  for (int64_t size : sizes)
-    cells *= size;
-  return cells;
-}
 
 class ImageForms {
 public:
+  explicit ImageForms(WantedImages wanted) : wanted(std::move(wanted)) {}
   void visit(Operation *op);
 
 private:
   const Form *formOf(Value value) const {
     auto found = forms.find(value);
     return found == forms.end() ? nullptr : &found->second;
+  }
+  /// Dimensions of channels with which convolutions read the value.
+  std::optional<int64_t> wantedChannels(Value value) const {
+    auto found = wanted.find(value);
+    return found == wanted.end() ? std::nullopt : std::optional(found->second);
+  }
+  /// The type of the form of `value`.
+  RankedTensorType lastType(Value value, int64_t channels) const {
+    return graph::withShape(value.getType(),
+                            permuted(graph::shapeOf(value), permutationOf(graph::rankOf(value), channels)));
   }
   /// The form of the first operand that has one.
   const Form *formOfOperands(Operation *op) const;
@@ -93,12 +79,16 @@ private:
   void visitCells(Operation *op);
   void visitReduce(graph::ReduceOp op);
   void visitContract(graph::ContractOp op);
+  void visitTranspose(graph::TransposeOp op);
   void visitReshape(graph::ReshapeOp op);
   void visitBroadcast(graph::BroadcastOp op);
   void visitConcat(graph::ConcatOp op);
+  void visitStack(graph::StackOp op);
+  void visitUnstack(graph::UnstackOp op);
   /// Slices and pads: ops of one image whose attributes have an entry a dimension.
   void visitBox(Operation *op);
 
+  const WantedImages wanted;
   /// Forms by the values that are transposes of them.
   llvm::DenseMap<Value, Form> forms;
   llvm::DenseMap<Value, bool> ofBroadcasts;
@@ -107,7 +97,7 @@ private:
 void ImageForms::keep(Value value, Value last, int64_t channels) {
   OpBuilder builder(value.getContext());
   builder.setInsertionPointAfterValue(last);
-  const SmallVector<int64_t> inverse = inverseOf(permutationOf(rankOf(value), channels));
+  const SmallVector<int64_t> inverse = inverseOf(permutationOf(graph::rankOf(value), channels));
   auto seen = graph::TransposeOp::create(builder, value.getLoc(), value.getType(), last, inverse);
   value.replaceUsesWithIf(seen, [&](OpOperand &use) { return use.getOwner() != last.getDefiningOp(); });
   forms[seen] = {last, channels};
@@ -140,20 +130,34 @@ Value ImageForms::lastOf(Value value, int64_t channels, Operation *at) {
     return makeCells(value.getDefiningOp(), channels);
   OpBuilder builder(at);
   graph::Build b(builder, at->getLoc());
-  const SmallVector<int64_t> permutation = permutationOf(rankOf(value), channels);
-  const RankedTensorType type = graph::withShape(value.getType(), permuted(graph::shapeOf(value), permutation));
+  const SmallVector<int64_t> permutation = permutationOf(graph::rankOf(value), channels);
+  const RankedTensorType type = lastType(value, channels);
   if (auto constant = value.getDefiningOp<graph::ConstantOp>())
     if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
       return graph::ConstantOp::create(builder, at->getLoc(), type, splat.resizeSplat(type));
   if (auto broadcast = value.getDefiningOp<graph::BroadcastOp>()) {
+    Value small = broadcast.getX();
+    SmallVector<int64_t> places(broadcast.getDims()), dims, order;
     // `dims` holds the dimension of the small operand that stands at each place of the result.
-    SmallVector<int64_t> dims, order;
-    for (auto [to, from] : llvm::enumerate(permutation))
-      if (auto found = llvm::find(broadcast.getDims(), from); found != broadcast.getDims().end()) {
-        dims.push_back(to);
-        order.push_back(found - broadcast.getDims().begin());
-      }
-    Value made = b.broadcast(b.transpose(broadcast.getX(), order), type, dims);
+    auto place = [&] {
+      dims.clear(), order.clear();
+      for (auto [to, from] : llvm::enumerate(permutation))
+        if (auto found = llvm::find(places, from); found != places.end()) {
+          dims.push_back(to);
+          order.push_back(found - places.begin());
+        }
+    };
+    place();
+    // An operand that is itself a broadcast, as of a number, is not transposed: what it repeats is repeated at once.
+    while (!llvm::is_sorted(order)) {
+      auto inner = small.getDefiningOp<graph::BroadcastOp>();
+      if (!inner)
+        break;
+      places = permuted(ArrayRef(places), inner.getDims());
+      small = inner.getX();
+      place();
+    }
+    Value made = b.broadcast(b.transpose(small, order), type, dims);
     made.getDefiningOp()->setDiscardableAttrs(broadcast->getDiscardableAttrDictionary());
     return made;
   }
@@ -161,7 +165,7 @@ Value ImageForms::lastOf(Value value, int64_t channels, Operation *at) {
 }
 
 template <typename Op> void ImageForms::visitConvolution(Op op, unsigned images, bool makesImage) {
-  const int64_t rank = rankOf(op->getOperand(0)), spatial = op.getStrides().size();
+  const int64_t rank = graph::rankOf(op->getOperand(0)), spatial = op.getStrides().size();
   const int64_t channels = rank - spatial - 1;
   if (!graph::isHalf(op->getOperand(0)))
     return;
@@ -189,7 +193,7 @@ template <typename Op> void ImageForms::visitConvolution(Op op, unsigned images,
 }
 
 template <typename Op> void ImageForms::visitPool(Op op) {
-  const int64_t rank = rankOf(op->getOperand(0)), spatial = op.getStrides().size();
+  const int64_t rank = graph::rankOf(op->getOperand(0)), spatial = op.getStrides().size();
   const Form *form = formOfOperands(op);
   if (!form || form->channels != 1 || rank != spatial + 2)
     return;
@@ -200,31 +204,37 @@ template <typename Op> void ImageForms::visitPool(Op op) {
 }
 
 Value ImageForms::makeCells(Operation *op, int64_t channels) {
-  const int64_t rank = rankOf(op->getResult(0));
+  const int64_t rank = graph::rankOf(op->getResult(0));
   SmallVector<Value> operands;
   for (unsigned i = 0; i < op->getNumOperands(); ++i)
-    operands.push_back(rankOf(op->getOperand(i)) == rank ? lastOf(op->getOperand(i), channels, op) : op->getOperand(i));
+    operands.push_back(graph::rankOf(op->getOperand(i)) == rank ? lastOf(op->getOperand(i), channels, op)
+                                                                : op->getOperand(i));
   OpBuilder builder(op);
   Operation *made = builder.clone(*op);
   made->setOperands(operands);
-  const SmallVector<int64_t> permutation = permutationOf(rank, channels);
   for (auto [result, last] : llvm::zip_equal(op->getResults(), made->getResults())) {
-    last.setType(graph::withShape(result.getType(), permuted(graph::shapeOf(result), permutation)));
+    last.setType(lastType(result, channels));
     keep(result, last, channels);
   }
   return made->getResult(0);
 }
 
 void ImageForms::visitCells(Operation *op) {
-  if (const Form *form = formOfOperands(op); form && rankOf(form->last) == rankOf(op->getResult(0)))
-    makeCells(op, form->channels);
+  if (const Form *form = formOfOperands(op)) {
+    if (graph::rankOf(form->last) == graph::rankOf(op->getResult(0)))
+      makeCells(op, form->channels);
+    return;
+  }
+  // Cells of broadcasts have any form for nothing.
+  if (auto channels = wantedChannels(op->getResult(0)); channels && isOfBroadcasts(op->getResult(0)))
+    makeCells(op, *channels);
 }
 
 void ImageForms::visitReduce(graph::ReduceOp op) {
   const Form *form = formOf(op.getX());
   if (!form)
     return;
-  const int64_t rank = rankOf(op.getX());
+  const int64_t rank = graph::rankOf(op.getX());
   const SmallVector<int64_t> permutation = permutationOf(rank, form->channels);
   OpBuilder builder(op);
   Value last = form->last;
@@ -247,29 +257,42 @@ void ImageForms::visitReduce(graph::ReduceOp op) {
     if (llvm::is_contained(op.getDims(), dim))
       dims.push_back(at);
   // A sum over all rows of few columns is one over the rows of each sample, or of each line of it, and a small one of
-  // those: there is work for all multiprocessors.
+  // those: there is work for all multiprocessors. A sum over cells and the channels of a group is one over the cells,
+  // whose columns are all channels side by side, and a small one over channels. `[outer, inner)` are summed first.
   ArrayRef<int64_t> shape = graph::shapeOf(last);
-  int64_t columns = 1, rows = 1, outer = 0;
+  int64_t columns = 1, rows = 1, outer = 0, inner = dims.size();
+  const bool sumsRows = dims.empty() || rank - dims.front() == int64_t(dims.size());
+  while (inner > 0 && dims[inner - 1] >= rank - form->channels)
+    --inner;
+  if (sumsRows || inner == 0)
+    inner = dims.size();
   for (auto [at, size] : llvm::enumerate(shape))
-    (llvm::is_contained(dims, int64_t(at)) ? rows : columns) *= size;
-  const bool sumsColumns = !dims.empty() && dims.back() != rank - 1;
-  if (sumsColumns)
-    while (outer + 1 < int64_t(dims.size()) && dims[outer] == outer && columns < kBusyColumns &&
-           rows / shape[outer] >= kLeastRows) {
-      columns *= shape[outer], rows /= shape[outer];
+    (llvm::is_contained(ArrayRef(dims).take_front(inner), int64_t(at)) ? rows : columns) *= size;
+  if (!sumsRows && dims.front() < rank - form->channels)
+    while (outer + 1 < inner && columns < kBusyColumns && rows / shape[dims[outer]] >= kLeastRows) {
+      columns *= shape[dims[outer]], rows /= shape[dims[outer]];
       ++outer;
     }
-  if (outer > 0) {
+  if (inner - outer < int64_t(dims.size())) {
     if (graph::isHalf(op.getY()) && op.getKind() == Reduction::Sum)
       type = cast<RankedTensorType>(type.clone(builder.getF32Type()));
-    sum(ArrayRef(dims).drop_front(outer));
-    dims.resize(outer);
+    sum(ArrayRef(dims).slice(outer, inner - outer));
+    // What is left has moved forward by the dimensions that are summed.
+    for (int64_t at = inner; at < int64_t(dims.size()); ++at)
+      dims[outer + at - inner] = dims[at] - (inner - outer);
+    dims.resize(dims.size() - (inner - outer));
   }
   sum(dims);
   if (type != op.getType()) {
     auto made = graph::CastOp::create(builder, op.getLoc(), graph::withShape(op.getType(), graph::shapeOf(last)), last);
     made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     last = made;
+  }
+  // A sum that leaves samples, channels and cells leaves an image.
+  const int64_t channels = llvm::count_if(left, [&](int64_t dim) { return dim > 0 && dim <= form->channels; });
+  if (channels > 0 && left[0] == 0 && channels + 1 < int64_t(left.size())) {
+    keep(op.getY(), last, channels);
+    return;
   }
   SmallVector<int64_t> sorted = llvm::to_vector(llvm::seq<int64_t>(0, left.size()));
   llvm::sort(sorted, [&](int64_t a, int64_t b) { return left[a] < left[b]; });
@@ -279,7 +302,18 @@ void ImageForms::visitReduce(graph::ReduceOp op) {
 void ImageForms::visitContract(graph::ContractOp op) {
   auto spec = graph::ContractSpec::parse(op.getSpec());
   const Form *lhs = formOf(op.getLhs()), *rhs = formOf(op.getRhs());
-  if (!lhs && !rhs)
+  // Dimensions of channels of the result, if it is made in the form: if a convolution wants it so, or if it is like an
+  // image that is read, with the same samples and cells in the same places and other channels. The other operand is
+  // a kernel then, the same for all samples.
+  int64_t channels = wantedChannels(op.getY()).value_or(0);
+  for (auto [form, term, other] : {std::tuple(lhs, spec.lhs, spec.rhs), std::tuple(rhs, spec.rhs, spec.lhs)}) {
+    if (!form || channels || other.find(term[0]) != std::string::npos)
+      continue;
+    const std::string cells = term.substr(1 + form->channels);
+    if (term[0] == spec.result[0] && spec.result.size() > 1 + cells.size() && StringRef(spec.result).ends_with(cells))
+      channels = spec.result.size() - 1 - cells.size();
+  }
+  if (!lhs && !rhs && !channels)
     return;
   auto lastTerm = [](std::string &term, int64_t channels) {
     const SmallVector<int64_t> permutation = permutationOf(term.size(), channels);
@@ -288,92 +322,129 @@ void ImageForms::visitContract(graph::ContractOp op) {
       made += term[from];
     term = made;
   };
-  // The image that the result is like: the same samples and cells, in the same places, with other channels. The other
-  // operand is a kernel, the same for all samples.
-  const Form *like = nullptr;
-  for (auto [form, term, other] : {std::tuple(lhs, spec.lhs, spec.rhs), std::tuple(rhs, spec.rhs, spec.lhs)}) {
-    if (!form || like || term.size() != spec.result.size() || other.find(term[0]) != std::string::npos)
-      continue;
-    const size_t cells = 1 + form->channels;
-    if (term[0] == spec.result[0] && term.substr(cells) == spec.result.substr(cells))
-      like = form;
-  }
-  const int64_t channels = like ? like->channels : 0;
   if (lhs)
     lastTerm(spec.lhs, lhs->channels);
   if (rhs)
     lastTerm(spec.rhs, rhs->channels);
   RankedTensorType type = cast<RankedTensorType>(op.getType());
-  if (like) {
+  if (channels) {
     lastTerm(spec.result, channels);
-    type = graph::withShape(type, permuted(graph::shapeOf(op.getY()), permutationOf(type.getRank(), channels)));
+    type = lastType(op.getY(), channels);
   }
   OpBuilder builder(op);
   auto made = graph::ContractOp::create(builder, op.getLoc(), type, spec.str(), lhs ? lhs->last : op.getLhs(),
                                         rhs ? rhs->last : op.getRhs());
   made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  if (like)
+  if (channels)
     keep(op.getY(), made, channels);
   else
     op.getY().replaceAllUsesWith(made);
 }
 
+void ImageForms::visitTranspose(graph::TransposeOp op) {
+  ArrayRef<int64_t> permutation = op.getPermutation();
+  if (const Form *form = formOf(op.getX())) {
+    // A transpose of the form, or the form itself.
+    OpBuilder builder(op);
+    const SmallVector<int64_t> inverse = inverseOf(permutationOf(permutation.size(), form->channels));
+    op.getY().replaceAllUsesWith(
+        graph::Build(builder, op.getLoc()).transpose(form->last, permuted(ArrayRef(inverse), permutation)));
+    return;
+  }
+  // What is transposed to be an image is its form.
+  if (auto channels = wantedChannels(op.getY()))
+    if (permutation == ArrayRef(inverseOf(permutationOf(permutation.size(), *channels))))
+      forms[op.getY()] = {op.getX(), *channels};
+}
+
 void ImageForms::visitReshape(graph::ReshapeOp op) {
   const Form *form = formOf(op.getX());
   ArrayRef<int64_t> from = graph::shapeOf(op.getX()), to = graph::shapeOf(op.getY());
-  if (!form || to.size() < 3 || to[0] != from[0])
+  if (!form)
     return;
   // Channels stay channels, and cells of an image such.
-  const int64_t before = product(from.slice(1, form->channels));
-  int64_t channels = 1;
-  while (channels < 2 && channels + 1 < int64_t(to.size()) && product(to.slice(1, channels)) != before)
-    ++channels;
-  if (product(to.slice(1, channels)) != before)
+  const std::optional<int64_t> channels = channelsOfReshape(from, form->channels, to, wantedChannels(op.getY()));
+  if (!channels)
     return;
   OpBuilder builder(op);
-  Value last = graph::Build(builder, op.getLoc()).reshape(form->last, permuted(to, permutationOf(to.size(), channels)));
-  keep(op.getY(), last, channels);
+  Value last =
+      graph::Build(builder, op.getLoc()).reshape(form->last, permuted(to, permutationOf(to.size(), *channels)));
+  keep(op.getY(), last, *channels);
 }
 
 void ImageForms::visitBroadcast(graph::BroadcastOp op) {
   const Form *form = formOf(op.getX());
-  if (!form || form->channels != 1)
+  if (!form)
     return;
   // Cells of an image that are repeated; its samples and channels stay where they are.
   ArrayRef<int64_t> dims = op.getDims();
-  if (dims[0] != 0 || dims[1] != 1)
+  const int64_t channels = form->channels, rank = graph::rankOf(op.getY());
+  if (!llvm::equal(dims.take_front(1 + channels), llvm::seq<int64_t>(0, 1 + channels)))
     return;
-  const int64_t rank = rankOf(op.getY());
-  const SmallVector<int64_t> places = inverseOf(permutationOf(rank, 1));
+  const SmallVector<int64_t> places = inverseOf(permutationOf(rank, channels));
   SmallVector<int64_t> moved;
-  for (int64_t at : permutationOf(rankOf(op.getX()), 1))
+  for (int64_t at : permutationOf(graph::rankOf(op.getX()), channels))
     moved.push_back(places[dims[at]]);
   OpBuilder builder(op);
-  Value last =
-      graph::Build(builder, op.getLoc())
-          .broadcast(form->last,
-                     graph::withShape(op.getType(), permuted(graph::shapeOf(op.getY()), permutationOf(rank, 1))),
-                     moved);
+  Value last = graph::Build(builder, op.getLoc()).broadcast(form->last, lastType(op.getY(), channels), moved);
   if (Operation *made = last.getDefiningOp(); made != form->last.getDefiningOp())
     made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  keep(op.getY(), last, 1);
+  keep(op.getY(), last, channels);
 }
 
 void ImageForms::visitConcat(graph::ConcatOp op) {
   const Form *form = formOfOperands(op);
   if (!form)
     return;
-  const int64_t channels = form->channels, rank = rankOf(op.getY());
+  const int64_t channels = form->channels, rank = graph::rankOf(op.getY());
   SmallVector<Value> parts;
   for (Value part : op.getXs())
     parts.push_back(lastOf(part, channels, op));
-  const SmallVector<int64_t> permutation = permutationOf(rank, channels);
   OpBuilder builder(op);
-  auto made = graph::ConcatOp::create(builder, op.getLoc(),
-                                      graph::withShape(op.getType(), permuted(graph::shapeOf(op.getY()), permutation)),
-                                      parts, inverseOf(permutation)[op.getDim()]);
+  auto made = graph::ConcatOp::create(builder, op.getLoc(), lastType(op.getY(), channels), parts,
+                                      inverseOf(permutationOf(rank, channels))[op.getDim()]);
   made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   keep(op.getY(), made, channels);
+}
+
+void ImageForms::visitStack(graph::StackOp op) {
+  const Form *form = formOfOperands(op);
+  const int64_t dim = op.getDim();
+  if (!form || dim == 0)
+    return;
+  // The new dimension is one of channels if it has channels behind it. Between channels and cells it may be either.
+  const int64_t before = form->channels, rank = graph::rankOf(op.getY());
+  const int64_t channels =
+      dim <= before || (dim == before + 1 && wantedChannels(op.getY()) == dim) ? before + 1 : before;
+  SmallVector<Value> parts;
+  for (Value part : op.getXs())
+    parts.push_back(lastOf(part, before, op));
+  OpBuilder builder(op);
+  auto made = graph::StackOp::create(builder, op.getLoc(), lastType(op.getY(), channels), parts,
+                                     inverseOf(permutationOf(rank, channels))[dim]);
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  keep(op.getY(), made, channels);
+}
+
+void ImageForms::visitUnstack(graph::UnstackOp op) {
+  const Form *form = formOf(op.getX());
+  const int64_t dim = op.getDim();
+  if (!form || dim == 0)
+    return;
+  // Parts without channels, or without cells, are no images.
+  const int64_t channels = dim <= form->channels ? form->channels - 1 : form->channels;
+  const int64_t rank = graph::rankOf(op.getX());
+  if (channels == 0 || channels + 2 >= rank)
+    return;
+  OpBuilder builder(op);
+  SmallVector<Type> types;
+  for (Value part : op.getYs())
+    types.push_back(lastType(part, channels));
+  auto made = graph::UnstackOp::create(builder, op.getLoc(), types, form->last,
+                                       inverseOf(permutationOf(rank, form->channels))[dim]);
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  for (auto [part, last] : llvm::zip_equal(op.getYs(), made.getYs()))
+    keep(part, last, channels);
 }
 
 void ImageForms::visitBox(Operation *op) {
@@ -382,7 +453,7 @@ void ImageForms::visitBox(Operation *op) {
     return;
   const int64_t channels = form->channels;
   Value result = op->getResult(0);
-  const SmallVector<int64_t> permutation = permutationOf(rankOf(result), channels);
+  const SmallVector<int64_t> permutation = permutationOf(graph::rankOf(result), channels);
   OpBuilder builder(op);
   Operation *made = builder.clone(*op);
   made->setOperand(0, form->last);
@@ -390,7 +461,7 @@ void ImageForms::visitBox(Operation *op) {
     if (auto sizes = op->getAttrOfType<DenseI64ArrayAttr>(name))
       made->setAttr(name, builder.getDenseI64ArrayAttr(permuted(sizes.asArrayRef(), permutation)));
   Value last = made->getResult(0);
-  last.setType(graph::withShape(result.getType(), permuted(graph::shapeOf(result), permutation)));
+  last.setType(lastType(result, channels));
   keep(result, last, channels);
 }
 
@@ -402,9 +473,12 @@ void ImageForms::visit(Operation *op) {
       .Case<graph::MaxPoolOp, graph::MaxPoolGradOp>([&](auto pool) { visitPool(pool); })
       .Case([&](graph::ReduceOp reduce) { visitReduce(reduce); })
       .Case([&](graph::ContractOp contract) { visitContract(contract); })
+      .Case([&](graph::TransposeOp transpose) { visitTranspose(transpose); })
       .Case([&](graph::ReshapeOp reshape) { visitReshape(reshape); })
       .Case([&](graph::BroadcastOp broadcast) { visitBroadcast(broadcast); })
       .Case([&](graph::ConcatOp concat) { visitConcat(concat); })
+      .Case([&](graph::StackOp stack) { visitStack(stack); })
+      .Case([&](graph::UnstackOp unstack) { visitUnstack(unstack); })
       .Case<graph::SliceOp, graph::PadOp>([&](Operation *box) { visitBox(box); })
       .Case([&](graph::BarrierOp barrier) { visitCells(barrier); })
       .Case([&](graph::ElementwiseOpInterface) { visitCells(op); })
@@ -418,7 +492,7 @@ struct ChannelsLast : impl::ChannelsLastBase<ChannelsLast> {
       SmallVector<Operation *> ops;
       for (Operation &op : *block)
         ops.push_back(&op);
-      ImageForms forms;
+      ImageForms forms(findWantedImages(*block));
       for (Operation *op : ops)
         forms.visit(op);
       for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
