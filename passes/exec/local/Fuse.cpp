@@ -7,7 +7,8 @@
 //
 // Greedy, in program order: an op joins the kernel of one of its producers, or of a
 // sibling that reads the same values, if the domain analysis says that the result is
-// still one kernel and no path leaves the kernel and comes back. Then a kernel whose values
+// still one kernel and no path leaves the kernel and comes back. The kernels of its other
+// producers join it there, as long as none of them has sums. Then a kernel whose values
 // one other kernel alone reads joins that. What the backward pass computes from values of
 // the forward pass stays in the backward pass, unless it is smaller than what it reads. Last,
 // kernels make again what is cheaper to make than to read (Repetition.h).
@@ -61,7 +62,9 @@ private:
   Group *onlyReader(const Group &group) const;
   bool frees(const Group &group, const Group &reader) const;
   bool liesBetween(const Group &group, const Group &reader) const;
+  bool merge(Group &group, Group &reader);
   void mergeIntoReaders();
+  void noteReads(Operation *op, Group &group);
   SmallVector<Group *> siblingsOf(Operation *op);
 
   Block &block;
@@ -211,16 +214,32 @@ bool BlockFusion::liesBetween(const Group &group, const Group &reader) const {
   return dependences.leavesAndReturns(both, reader.ops);
 }
 
+static bool hasSums(const Group &group) {
+  return llvm::any_of(group.ops, [](Operation *op) { return isa<graph::ReduceOp>(op); });
+}
+
+/// Makes one kernel of `group` and of `reader`, which reads what it makes. False, and nothing has changed, if they are
+/// of different passes, if they are not one kernel, or if that would hold memory longer.
+bool BlockFusion::merge(Group &group, Group &reader) {
+  bool crosses = llvm::any_of(reader.ops, [&](Operation *op) {
+    return llvm::any_of(group.ops, [&](Operation *other) { return isAfter(op, other); });
+  });
+  if (crosses || frees(group, reader) || liesBetween(group, reader) || !join(reader, group.ops))
+    return false;
+  for (Operation *op : group.ops)
+    for (Value operand : op->getOperands())
+      llvm::erase(readersOf[operand], &group);
+  for (Operation *op : group.ops)
+    noteReads(op, reader);
+  group = Group();
+  return true;
+}
+
 /// Merges a kernel into its only reader. An op that could join several kernels may have left such kernels behind.
 void BlockFusion::mergeIntoReaders() {
-  for (std::unique_ptr<Group> &group : llvm::reverse(kernels.groups)) {
-    Group *reader = onlyReader(*group);
-    bool crosses = reader && llvm::any_of(reader->ops, [&](Operation *op) {
-                     return llvm::any_of(group->ops, [&](Operation *other) { return isAfter(op, other); });
-                   });
-    if (reader && !crosses && !frees(*group, *reader) && !liesBetween(*group, *reader) && join(*reader, group->ops))
-      *group = Group();
-  }
+  for (std::unique_ptr<Group> &group : llvm::reverse(kernels.groups))
+    if (Group *reader = onlyReader(*group))
+      merge(*group, *reader);
   kernels.eraseEmpty();
 }
 
@@ -261,10 +280,20 @@ void BlockFusion::place(Operation *op) {
     found->last = numbers.lookup(op);
     kernels.groupOf[op] = found;
   }
+  noteReads(op, *found);
+  // What makes dy and what makes x become one kernel in dy * x, before sums of dy keep them apart: those and the sums
+  // of dy * x then read both once.
+  if (!hasSums(*found))
+    for (Group *group : producers)
+      if (group != found && !hasSums(*group))
+        merge(*group, *found);
+}
+
+void BlockFusion::noteReads(Operation *op, Group &group) {
   for (Value operand : op->getOperands()) {
     SmallVector<Group *> &readers = readersOf[operand];
-    llvm::erase(readers, found);
-    readers.push_back(found);
+    llvm::erase(readers, &group);
+    readers.push_back(&group);
     if (readers.size() > kMostSiblings)
       readers.erase(readers.begin());
   }

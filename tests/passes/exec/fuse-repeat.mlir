@@ -115,20 +115,21 @@ func.func @gradient(%d: tensor<8x4x36xf32>, %g: tensor<4xf32>, %out: tensor<8x4x
   return %s, %e, %out : tensor<4xf32>, tensor<8x4x36xf32>, tensor<8x4x36xf32>
 }
 
-// A sum that is as large as what the kernel reads is no reason to wait for the reader.
+// A result that is as large as what the kernel reads is no reason to wait for the reader.
 // CHECK-LABEL: func.func @large
 // CHECK-COUNT-2: exec.fused
 func.func @large(%d: tensor<8x4x36xf32>, %g: tensor<4xf32>, %out: tensor<8x4x36xf32>, %dy: tensor<8x4x36xf32>)
-    -> (tensor<8x4x36xf32>, tensor<8x4x36xf32>, tensor<8x4x36xf32>) {
+    -> (tensor<8x4x36xf32>, tensor<4xf32>, tensor<8x4x36xf32>, tensor<8x4x36xf32>) {
   %dz = graph.relu_grad %out, %dy : tensor<8x4x36xf32>
   %s = graph.neg %dz : tensor<8x4x36xf32>
+  %q = graph.reduce sum %dz [0, 2] : (tensor<8x4x36xf32>) -> tensor<4xf32>
   %scale = graph.broadcast %g [1] : (tensor<4xf32>) -> tensor<8x4x36xf32>
   %h = graph.mul %d, %scale : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
   %p = graph.mul %dz, %h : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
   %t = graph.reduce sum %p [0, 2] : (tensor<8x4x36xf32>) -> tensor<4xf32>
   %tb = graph.broadcast %t [1] : (tensor<4xf32>) -> tensor<8x4x36xf32>
   %e = graph.sub %dz, %tb : (tensor<8x4x36xf32>, tensor<8x4x36xf32>) -> tensor<8x4x36xf32>
-  return %s, %e, %out : tensor<8x4x36xf32>, tensor<8x4x36xf32>, tensor<8x4x36xf32>
+  return %s, %q, %e, %out : tensor<8x4x36xf32>, tensor<4xf32>, tensor<8x4x36xf32>, tensor<8x4x36xf32>
 }
 
 // What the second kernel needs is a product of such a sum: the first kernel ends before it.

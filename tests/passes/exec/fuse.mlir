@@ -90,6 +90,16 @@
 // CHECK: exec.fused(%[[Y]])
 
 // What a message waits for is not in one kernel with what stands behind it.
+// What makes dy and what makes x are one kernel, with both sums in it. With x alone, dy * x would stand in a kernel that
+// waits for the sum of dy, because the difference to that sum reads dy and would stand there too.
+// CHECK-LABEL: spmd.phase @sumsOfBoth
+// CHECK: %[[SUMS:.*]]:4 = exec.fused
+// CHECK: graph.relu_grad
+// CHECK: graph.sub
+// CHECK: graph.mul
+// CHECK-COUNT-2: graph.reduce
+// CHECK: exec.fused({{.*}}%[[SUMS]]#
+
 // CHECK-LABEL: spmd.phase @sent
 // CHECK: exec.fused
 // CHECK: spmd.send
@@ -201,6 +211,26 @@ spmd.program @step mesh @mesh {
     %b = graph.max %y, %zeros : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     %t = graph.reduce #graph<reduce_kind sum> %b [0, 1] : (tensor<8x8xf32>) -> tensor<f32>
     spmd.accumulate %t into @grads.0[1] : tensor<f32>
+  }
+  spmd.phase @sumsOfBoth {
+    %a = spmd.view @params.0[0] : tensor<8x8xf32>
+    %b = spmd.view @params.0[64] : tensor<8x8xf32>
+    %mean = spmd.view @params.0[0] : tensor<8xf32>
+    %x = graph.contract "ab,bc->ac" %a, %b : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %dy = graph.relu_grad %a, %b : tensor<8x8xf32>
+    %means = graph.broadcast %mean [1] : (tensor<8xf32>) -> tensor<8x8xf32>
+    %centred = graph.sub %x, %means : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %product = graph.mul %dy, %centred : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %ofProduct = graph.reduce #graph<reduce_kind sum> %product [0] : (tensor<8x8xf32>) -> tensor<8xf32>
+    %ofDy = graph.reduce #graph<reduce_kind sum> %dy [0] : (tensor<8x8xf32>) -> tensor<8xf32>
+    %first = graph.broadcast %ofDy [1] : (tensor<8xf32>) -> tensor<8x8xf32>
+    %less = graph.sub %dy, %first : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %second = graph.broadcast %ofProduct [1] : (tensor<8xf32>) -> tensor<8x8xf32>
+    %scaled = graph.mul %centred, %second : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %dx = graph.sub %less, %scaled : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    spmd.accumulate %dx into @grads.0[0] : tensor<8x8xf32>
+    %later = graph.contract "ab,bc->ac" %a, %b : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    spmd.accumulate %later into @grads.0[64] : tensor<8x8xf32>
   }
 }
 spmd.program @stage mesh @mesh stage 0 over "pp" actions [sent 0] {
