@@ -24,6 +24,8 @@ using namespace dtcc::graph;
   Precision OP::getResultPrecision(unsigned) { return Precision::Wide; }
 DTCC_WIDE(ExpOp)
 DTCC_WIDE(LogOp)
+DTCC_WIDE(Log1pOp)
+DTCC_WIDE(Expm1Op)
 DTCC_WIDE(SqrtOp)
 DTCC_WIDE(RsqrtOp)
 DTCC_WIDE(PowOp)

@@ -70,6 +70,9 @@ def GraphRecoverComposites : Pass<"graph-recover-composites", "::mlir::ModuleOp"
     the region is evaluated at chosen cells and compared with the composite. dialects/graph/Rationale.md says what
     counts as proof.
 
+    `log1p` and `expm1` are recognised by their form, log(1 + x) and exp(x) - 1, because rounding is all that tells them
+    apart.
+
     Guarantees: a region whose values differ from the composite's in any compared cell stays as it is.
 
     Example (tests/passes/graph/recover-*.mlir): with the operands in any order,

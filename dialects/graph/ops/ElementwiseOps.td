@@ -55,6 +55,8 @@ def Graph_NegOp : Graph_NumberOp<"neg", "-x">;
 def Graph_AbsOp : Graph_NumberOp<"abs", "absolute value; gradient sign(x)">;
 def Graph_ExpOp : Graph_UnaryOp<"exp", "exponential", [Graph_OwnPrecision]>;
 def Graph_LogOp : Graph_UnaryOp<"log", "natural logarithm", [Graph_OwnPrecision]>;
+def Graph_Log1pOp : Graph_UnaryOp<"log1p", "log(1 + x), to all digits however small x is", [Graph_OwnPrecision]>;
+def Graph_Expm1Op : Graph_UnaryOp<"expm1", "exp(x) - 1, to all digits however small x is", [Graph_OwnPrecision]>;
 def Graph_SqrtOp : Graph_UnaryOp<"sqrt", "square root", [Graph_OwnPrecision]>;
 def Graph_RsqrtOp : Graph_UnaryOp<"rsqrt", "1 / sqrt(x)", [Graph_OwnPrecision]>;
 def Graph_SinOp : Graph_UnaryOp<"sin", "sine">;

@@ -41,6 +41,15 @@ public:
   Value erf(Value x) const { return make<math::ErfOp>(x); }
   Value less(Value x, Value y) const { return make<arith::CmpFOp>(arith::CmpFPredicate::OLT, x, y); }
   Value select(Value condition, Value x, Value y) const { return make<arith::SelectOp>(condition, x, y); }
+  /// log(1 + x): the logarithm of the rounded sum, and what the sum lost of x over the sum, which is the first term of
+  /// the logarithm's series. Where nothing is lost, at -1 and infinity too, there is nothing to add.
+  Value logOnePlus(Value x) const {
+    Value sum = add(number(1), x), kept = sub(sum, number(1)), log = make<math::LogOp>(sum);
+    Value isExact = make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, kept, x);
+    return select(isExact, log, add(log, div(sub(x, kept), sum)));
+  }
+  /// exp(x) - 1 = tanh(x / 2) * (exp(x) + 1), in which nothing cancels.
+  Value expMinusOne(Value x) const { return mul(tanh(mul(x, number(0.5))), add(exp(x), number(1))); }
   Value logistic(Value x) const { return div(number(1), add(number(1), exp(make<arith::NegFOp>(x)))); }
   /// tanh's argument in the approximation of gelu.
   Value geluInner(Value x) const {
@@ -64,6 +73,8 @@ public:
   }
 DTCC_CELL(ExpOp, c.exp(x))
 DTCC_CELL(LogOp, c.make<math::LogOp>(x))
+DTCC_CELL(Log1pOp, c.logOnePlus(x))
+DTCC_CELL(Expm1Op, c.expMinusOne(x))
 DTCC_CELL(SqrtOp, c.make<math::SqrtOp>(x))
 DTCC_CELL(RsqrtOp, c.div(c.number(1), c.make<math::SqrtOp>(x)))
 DTCC_CELL(SinOp, c.make<math::SinOp>(x))

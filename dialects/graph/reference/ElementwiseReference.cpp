@@ -73,6 +73,8 @@ DTCC_NUMBER(SignOp, sign(x), (x > 0) - (x < 0))
   }
 DTCC_UNARY(ExpOp, std::exp(x))
 DTCC_UNARY(LogOp, std::log(x))
+DTCC_UNARY(Log1pOp, std::log1p(x))
+DTCC_UNARY(Expm1Op, std::expm1(x))
 DTCC_UNARY(SqrtOp, std::sqrt(x))
 DTCC_UNARY(RsqrtOp, 1 / std::sqrt(x))
 DTCC_UNARY(SinOp, std::sin(x))

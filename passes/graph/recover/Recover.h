@@ -30,6 +30,8 @@ void recoverAttention(mlir::func::FuncOp function);
 void recoverExperts(mlir::func::FuncOp function);
 /// cross_entropy, of a gather on the logarithm of a softmax.
 void recoverCrossEntropy(mlir::func::FuncOp function);
+/// log1p and expm1, of sums of a logarithm's operand with 1 and differences of an exponential and 1.
+void recoverNearOne(mlir::func::FuncOp function);
 
 /// Erases ops that nothing reads, from the end.
 void eraseDead(mlir::func::FuncOp function);

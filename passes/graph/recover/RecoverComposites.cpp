@@ -38,8 +38,9 @@ struct RecoverComposites : impl::GraphRecoverCompositesBase<RecoverComposites> {
       // attention, which ends where they begin.
       eraseDead(function);
       std::map<StringRef, int64_t> before = countOps(function);
-      for (auto recover :
-           {recoverActivations, recoverNorms, recoverRotary, recoverAttention, recoverExperts, recoverCrossEntropy}) {
+      // The last one changes ops that regions of the others begin with.
+      for (auto recover : {recoverActivations, recoverNorms, recoverRotary, recoverAttention, recoverExperts,
+                           recoverCrossEntropy, recoverNearOne}) {
         recover(function);
         eraseDead(function);
       }

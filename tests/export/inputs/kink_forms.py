@@ -54,6 +54,8 @@ FORMS = {
     "product_with_logarithm": lambda x: torch.xlogy(x, 3.0) + torch.xlogy(x, x.roll(1, 1).detach().abs() + 0.5),
     "product_with_logarithm_of_zero": lambda x: torch.xlogy(x.clamp(min=0), x.detach().clamp(min=0)),
     "product_with_logarithm_of_sum": lambda x: torch.special.xlog1py(x, 2.0) + torch.special.xlog1py(0.5, x.abs()),
+    "logarithm_of_small_sum": lambda x: 1e12 * torch.log1p(1e-12 * x) + 5e5 * torch.log1p(-1e-6 * x),
+    "exponential_of_small": lambda x: 1e12 * torch.expm1(1e-12 * x) + 5e5 * torch.expm1(-1e-6 * x) + torch.expm1(-x.abs()),
     "logarithm": lambda x: torch.log(x.clamp(min=1e-6)) / 10,
     "certain": lambda x: F.binary_cross_entropy(torch.sigmoid(300 * x), (x.detach() > 0.7).to(x.dtype), reduction="none") / 50,
     "greatest": lambda x: x.amax(1, keepdim=True).expand_as(x),

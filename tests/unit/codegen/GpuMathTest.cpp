@@ -77,6 +77,8 @@ const Case kCases[] = {
     {"gelu_grad_tanh", "graph.gelu_grad %x, %one {form = #graph<gelu_form tanh>}", geluTanhSlope, 4, 1e-6},
     {"quotient", "graph.div %one, %x", [](double x) { return 1 / x; }, 1, 0},
     {"log", "graph.log %x", [](double x) { return std::log(x); }, 1, 0},
+    {"log1p", "graph.log1p %x", [](double x) { return std::log1p(x); }, 2, 0},
+    {"expm1", "graph.expm1 %x", [](double x) { return std::expm1(x); }, 5, 0},
     {"sqrt", "graph.sqrt %x", [](double x) { return std::sqrt(x); }, 0.5, 0},
     {"sin", "graph.sin %x", [](double x) { return std::sin(x); }, 3, 0},
     {"cos", "graph.cos %x", [](double x) { return std::cos(x); }, 3, 0},

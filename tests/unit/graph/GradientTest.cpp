@@ -51,6 +51,8 @@ const Case cases[] = {
     UNARY("abs"),
     UNARY("exp"),
     UNARY("log", 0.5, 2),
+    UNARY("log1p", -0.5, 2),
+    UNARY("expm1"),
     UNARY("sqrt", 0.5, 2),
     UNARY("rsqrt", 0.5, 2),
     UNARY("sin"),

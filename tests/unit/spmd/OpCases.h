@@ -33,6 +33,8 @@ inline const OpCase kOpCases[] = {
     CELLS("abs"),
     CELLS("exp"),
     CELLS("log"),
+    CELLS("log1p"),
+    CELLS("expm1"),
     CELLS("sqrt"),
     CELLS("rsqrt"),
     CELLS("sin"),
