@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/abi/GpuWorkspace.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/HalfFloat.h"
 #include "runtime/cuda/driver/GpuLauncher.h"
@@ -73,6 +74,8 @@ public:
   /// Index of the way in which a command with several ways is run, and the names of the last command's ways.
   size_t way = 0;
   std::vector<std::string> ways;
+  /// Bytes of workspace that the last command reserved.
+  uint64_t reserved() const { return launcher.last; }
   /// Our own kernels alone, as where NVIDIA's libraries are missing.
   void useOwnKernels(bool own) { launcher.own = own; }
 
@@ -83,8 +86,9 @@ private:
     void *convolutions() override { return own ? nullptr : GpuLauncher::convolutions(); }
     void reserveWorkspace(uint64_t bytes) override {
       grown |= bytes > std::exchange(most, std::max(most, bytes));
-      GpuLauncher::reserveWorkspace(bytes);
+      GpuLauncher::reserveWorkspace(last = bytes);
     }
+    uint64_t last = 0;
     bool own = false;
     bool grown = true; /* a reservation is larger than the last stream's workspace */
     uint64_t most = 0;
@@ -277,6 +281,23 @@ TEST(CudaKernels, ComputeWhatProcessorsCompute) {
     EXPECT_EQ(ways[op], (Names{"cublaslt", "cudnn", "ours"}));
   for (auto op : {DTCC_LIB_ATTENTION, DTCC_LIB_ATTENTION_GRAD})
     EXPECT_EQ(ways[op], (Names{"cudnn", "ours"}));
+}
+
+/// What the gradient of an embedding reserves is what the compiler plans.
+TEST(CudaWorkspace, OfGradientsOfEmbeddingsIsThePlans) {
+  OneCommand::runner = &gpuRunner();
+  for (int64_t columns : {1, 2, 3, 12, 200})
+    for (int64_t rows : {0, 16, 17, 64, 65, 130, 2048, 2049, 70000}) {
+      SCOPED_TRACE(std::to_string(rows) + " rows of " + std::to_string(columns) + " columns");
+      OneCommand command(DTCC_LIB_SCATTER_ADD);
+      command.output({rows, columns});
+      command.longs({rows}, std::vector<int64_t>(static_cast<size_t>(rows), -1));
+      command.output({3, columns});
+      for (int64_t value : {0, 1, -1}) // communicator, accumulate, padding id
+        command.attribute(value);
+      command.run();
+      EXPECT_EQ(gpuRunner().reserved(), static_cast<uint64_t>(dtcc::gpu_workspace::scatterAdd(rows, columns)));
+    }
 }
 
 /// Every operand of a convolution may have its channels last, whatever the others have.

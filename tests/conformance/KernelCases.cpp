@@ -210,7 +210,7 @@ void addEmbeddings(Cases &cases) {
           g.output(DTCC_F32, std::vector<int64_t>{table, columns}, {}, rank);
           g.attributes({0, rank + 1, rank ? 9 : -1});
           g.made.rank = rank, g.made.slot = columns == 5;
-          g.made.tolerance = 0; // the same order of sums
+          g.made.tolerance = rows == 40 ? 0 : 2e-6f; // parts of sums are added where there are several segments
           cases.push_back(g.made);
         }
       }

@@ -54,6 +54,7 @@ CUDNN = Test(("cuda-kernel-suite", "dtcc_emulated_cuda", "dtcc_emulated_cublaslt
              "LD_LIBRARY_PATH=tests/emulator tests/unit/cuda-kernel-suite "
              "--gtest_filter='CudaKernels.ComputeWhat*:CudaKernels.A*'")
 PREDICATES = Test(CUDNN.targets, CUDNN.command.split(" --gtest")[0] + " --gtest_filter='CudaKernels.DoNothing*'")
+EMBEDDINGS = Test(CUDNN.targets, CUDNN.command.split(" --gtest")[0] + " --gtest_filter='EmbeddingGradients.*:CudaWorkspace.*'")
 TUNE = Test(("dtcc", "dtcc_rt", "dtcc_emulated_cuda", "dtcc_emulated_cublaslt", "dtcc_emulated_cudnn"),
             "lit-22 -q -j 2 tests/e2e --filter cuda-tune")
 CHOICES = Test(("dtcc", "dtcc_rt"), "lit-22 -q tests/e2e --filter programs/tune")
@@ -299,6 +300,16 @@ MUTATIONS = [
              "command.outType != DTCC_F32)", "false)", CUDNN),
     Mutation("products: the library makes what has a predicate", "runtime/cuda/ops/ProductOps.cpp",
              "operands.isPredicated() || ", "", PREDICATES),
+    Mutation("embeddings: both partial sums of a segment are in one place", "runtime/cuda/kernels/Embedding.cu",
+             "(2 * number + (key != keys[0]))", "(2 * number)", EMBEDDINGS),
+    Mutation("embeddings: a run that goes on is whole", "runtime/cuda/kernels/Embedding.cu",
+             "if (key == before || key == behind)", "if (key == before)", EMBEDDINGS),
+    Mutation("embeddings: a segment of one run has two partial sums", "runtime/cuda/kernels/Embedding.cu",
+             "last != head && last == behind", "last == behind", EMBEDDINGS),
+    Mutation("embeddings: a run without partial sums replaces its row", "runtime/cuda/kernels/Embedding.cu",
+             "isPresent = isFirst || rows[at + j] >= 0;", "isPresent = true;", EMBEDDINGS),
+    Mutation("embeddings: partial sums of the first level alone are planned", "runtime/abi/GpuWorkspace.h",
+             "segments > 1; segments = (2 * segments + length - 1) / length", "segments > 1; segments = 0", EMBEDDINGS),
     Mutation("offload: units are gathered of masters", "passes/spmd/partition/Buckets.cpp",
              "bucket.copy ? bucket.copy : bucket.values, fromAxes", "bucket.values, fromAxes", OFFLOAD),
     Mutation("offload: slots stay on the device", "passes/spmd/partition/Buckets.cpp",

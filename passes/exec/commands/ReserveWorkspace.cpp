@@ -93,7 +93,11 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
       {"attention", attentionBytes},
       {"attention_grad", attentionGradBytes},
       {"attention_part_grad", partGradBytes},
-      {"scatter_add", [](LibraryOp op) { return gpu_workspace::sorted(viewShape(op.getIns()[1])[0]); }},
+      {"scatter_add",
+       [](LibraryOp op) {
+         ArrayRef<int64_t> rows = viewShape(op.getIns()[0]);
+         return gpu_workspace::scatterAdd(rows[0], rows[1]);
+       }},
       {"grouped_matmul", groupedBytes},
       {"grouped_matmul_grad",
        [](LibraryOp op) {

@@ -12,12 +12,16 @@ using namespace dtcc::rt::cuda;
 
 namespace {
 
-/// The digits of the block's tile, and its number of rows.
-DTCC_DEVICE int loadDigits(const SortPass &p, uint8_t *digits) {
+/// Reads the digits of the block's tile, and its row numbers to `rows` unless that is null. Returns the number of rows.
+DTCC_DEVICE int loadDigits(const SortPass &p, uint8_t *digits, int32_t *rows) {
   int64_t first = blockX() * sortTile, left = p.rows - first;
   int count = static_cast<int>(left < sortTile ? left : sortTile);
-  for (int i = threadIndex(); i < count; i += sortDigits)
-    digits[i] = static_cast<uint8_t>(sortKey(p, p.from ? p.from[first + i] : first + i) >> p.shift);
+  for (int i = threadIndex(); i < count; i += sortDigits) {
+    const int32_t row = p.from ? p.from[first + i] : static_cast<int32_t>(first + i);
+    digits[i] = static_cast<uint8_t>(sortKey(p, row) >> p.shift);
+    if (rows)
+      rows[i] = row;
+  }
   synchronize();
   return count;
 }
@@ -26,7 +30,7 @@ DTCC_DEVICE int loadDigits(const SortPass &p, uint8_t *digits) {
 
 DTCC_KERNEL(sort_count, SortPass, sortDigits) {
   DTCC_SHARED uint8_t digits[sortTile];
-  int count = loadDigits(p, digits), mine = 0;
+  int count = loadDigits(p, digits, nullptr), mine = 0;
   for (int i = 0; i < count; ++i)
     mine += digits[i] == threadIndex();
   p.counts[blockX() * sortDigits + threadIndex()] = mine;
@@ -42,21 +46,31 @@ DTCC_KERNEL(sort_offsets, SortPass, sortDigits) {
   int32_t place = 0;
   for (int digit = 0; digit < threadIndex(); ++digit)
     place += totals[digit];
-  for (int64_t tile = 0; tile < p.tiles; ++tile) {
-    int32_t &count = p.counts[tile * sortDigits + threadIndex()], here = count;
-    count = place;
-    place += here;
+  // Counts are read some at a time: a thread that stores a place before it reads the next count waits for every one.
+  constexpr int batch = 16;
+  for (int64_t tile = 0; tile < p.tiles; tile += batch) {
+    int32_t *counts = p.counts + tile * sortDigits + threadIndex(), here[batch];
+#pragma unroll
+    for (int i = 0; i < batch; ++i)
+      here[i] = tile + i < p.tiles ? counts[i * sortDigits] : 0;
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      if (tile + i < p.tiles)
+        counts[i * sortDigits] = place;
+      place += here[i];
+    }
   }
 }
 
 DTCC_KERNEL(sort_scatter, SortPass, sortDigits) {
+  // A thread whose digit many rows have must not wait for the memory of each.
   DTCC_SHARED uint8_t digits[sortTile];
-  int count = loadDigits(p, digits);
-  int64_t first = blockX() * sortTile;
+  DTCC_SHARED int32_t rows[sortTile];
+  int count = loadDigits(p, digits, rows);
   int32_t place = p.counts[blockX() * sortDigits + threadIndex()];
   for (int i = 0; i < count; ++i)
     if (digits[i] == threadIndex())
-      p.to[place++] = p.from ? p.from[first + i] : static_cast<int32_t>(first + i);
+      p.to[place++] = rows[i];
 }
 
 DTCC_KERNEL(sort_bounds, SortBounds, sortDigits) {

@@ -86,10 +86,13 @@ def cases():
     p = Parameters().buffer(2 * COLUMNS * CLASSES).add("qq", units, 1).buffer(2 * COLUMNS * ROWS).add("qq", units, 1)
     p.integers(ROWS, [n * 3 for n in range(ROWS)]).add("qqqq", ROWS, units, CLASSES, 0)
     yield "Embedding", "embedding_16", 4 * COLUMNS * ROWS, p.launch(looping(ROWS), 128)
-    p = Parameters().buffer(2 * COLUMNS * ROWS).add("qq", COLUMNS, 1).buffer(4 * COLUMNS * CLASSES).add("qq", COLUMNS, 1)
-    p.integers(ROWS, [n * 3 for n in range(ROWS)]).add("qqqqq", ROWS, COLUMNS, 0, CLASSES, -1)
-    yield ("Embedding", "scatter_add_bf16", 10 * COLUMNS * ROWS,
-           p.buffer(4 * ROWS, range(ROWS)).launch(ROWS, 128))
+    # A block has 128 columns of 64 rows. The grid has a second dimension for columns, which here are more rows.
+    blocks, segments = COLUMNS // 128, ROWS // 64
+    p = Parameters().buffer(2 * COLUMNS * ROWS).add("qq", 128, 1).buffer(4 * COLUMNS * CLASSES).add("qq", 128, 1)
+    p.integers(ROWS * blocks, [n * 3 for n in range(ROWS * blocks)])
+    p.add("qqqqq", ROWS * blocks, 128, 0, CLASSES * blocks, -1).buffer(4 * ROWS * blocks, range(ROWS * blocks)).buffer(0)
+    p.buffer(8 * segments * COLUMNS).buffer(8 * segments * blocks).add("ii", 64, 7)
+    yield "Embedding", "scatter_add_bf16", 10 * COLUMNS * ROWS, p.launch(segments * blocks, 128)
 
     count = 1 << 23
     for kernel, moved in (("copy_16", 32 * count), ("fill_16", 16 * count)):

@@ -136,6 +136,23 @@ exec.program @grouped mesh @mesh {
   }
 }
 
+// The gradient of an embedding: what sorts 130 rows, and two partial sums of 12 floats and their keys for each of three
+// segments of 64 rows.
+// CHECK-LABEL: exec.program @table
+// CHECK: exec.arena @operations : 3328
+exec.program @table mesh @mesh {
+  exec.arena @activations : 0
+  exec.buffer @rows : 3120 in @activations persistent
+  exec.buffer @ids : 1040 in @activations persistent
+  exec.buffer @table : 240 in @activations
+  exec.phase @microbatch {
+    %rows = exec.view @rows[0] : memref<130x12xbf16>
+    %ids = exec.view @ids[0] : memref<130xi64>
+    %table = exec.view @table[0] : memref<5x12xf32>
+    exec.library "scatter_add" ins(%rows, %ids : memref<130x12xbf16>, memref<130xi64>) outs(%table : memref<5x12xf32>) [unit, 0, -1]
+  }
+}
+
 // Ops of two streams run beside each other: each stream has a piece.
 // CHECK-LABEL: exec.program @streams
 // CHECK: exec.arena @operations : 67109120

@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/abi/GpuWorkspace.h"
 #include "runtime/cuda/kernels/Embedding.h"
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/cuda/ops/rows/SortedRows.h"
 
 #include <string>
+#include <vector>
 
 namespace dtcc::rt::cuda {
 namespace {
@@ -66,9 +68,22 @@ public:
     p.rows = dout.sizes[0], p.columns = dout.sizes[1], p.keys = dtable.sizes[0], p.paddingId = operands.integer(2);
     if (accumulate != Accumulation::Always)
       zeros = bindFill(dtable, 0, launcher);
-    kernel = Kernel(launcher, "Embedding", (std::string("scatter_add_") + typeName(dout.dtype)).c_str());
+    p.segment = static_cast<int32_t>(gpu_workspace::scatterSegment(p.columns));
+    while (int64_t{1} << p.widthBits < std::min<int64_t>(p.columns, embeddingThreads))
+      ++p.widthBits;
+    const int64_t sharedBytes = scatterSharedBytes(p.segment, p.widthBits);
+    shape = {{1, static_cast<unsigned>(partsOf(p.columns, int64_t{1} << p.widthBits)), 1},
+             {embeddingThreads, 1, 1},
+             static_cast<unsigned>(sharedBytes)};
+    ofRows = Kernel(launcher, "Embedding", (std::string("scatter_add_") + typeName(dout.dtype)).c_str(), sharedBytes);
+    ofParts = Kernel(launcher, "Embedding", "scatter_add_parts", sharedBytes);
     WorkspaceLayout layout;
     sorted = std::make_unique<SortedRows>(operands, p.rows, p.keys, launcher, layout);
+    // What gpu_workspace::scatterAdd counts.
+    for (int64_t segments = partsOf(p.rows, p.segment); segments > 1; segments = partsOf(2 * segments, p.segment)) {
+      const uint64_t sums = layout.take(2 * segments * p.columns * int64_t{sizeof(float)});
+      parts.push_back({2 * segments, sums, layout.take(2 * segments * int64_t{sizeof(int32_t)})});
+    }
     launcher.reserveWorkspace(layout.bytes());
   }
   void run(Rank &rank, const Call &call) override {
@@ -82,17 +97,34 @@ public:
     }
     sorted->sort(call, here.ids, here.offset, p.paddingId);
     here.order = sorted->order(call);
-    kernel(call, p.rows, embeddingThreads, here);
+    for (size_t level = 0; level <= parts.size(); ++level) {
+      if (level > 0) {
+        here.dout = {here.parts, p.columns, 1}, here.rowKeys = here.partKeys;
+        here.rows = parts[level - 1].rows;
+      }
+      const bool isLast = level == parts.size();
+      here.parts = isLast ? nullptr : at<float>(call, parts[level].sums);
+      here.partKeys = isLast ? nullptr : at<int32_t>(call, parts[level].keys);
+      shape.grid[0] = static_cast<unsigned>(partsOf(here.rows, p.segment * (embeddingThreads >> p.widthBits)));
+      (level == 0 ? ofRows : ofParts)(call, shape, here);
+    }
   }
 
 private:
+  /// Partial sums of a level, in the workspace.
+  struct Parts {
+    int64_t rows;
+    uint64_t sums, keys;
+  };
   ScatterAdd p = {};
   IntegerOperand ids;
   int64_t communicator;
   Accumulation accumulate;
   std::unique_ptr<CudaOp> zeros;
   std::unique_ptr<SortedRows> sorted;
-  Kernel kernel;
+  std::vector<Parts> parts; // of all levels but the last
+  LaunchShape shape;
+  Kernel ofRows, ofParts;
 };
 
 } // namespace
