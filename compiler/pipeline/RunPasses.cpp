@@ -28,8 +28,22 @@ static LogicalResult addPrints(StringRef option, ArrayRef<std::string> passes, s
   return success();
 }
 
+static bool hasMlirOptions(const Options &options) {
+  return !options.mlir.empty() || !options.printIrBefore.empty() || !options.printIrAfter.empty();
+}
+
+bool dtcc::showsPasses(const Options &options) { return options.timePasses || hasMlirOptions(options); }
+
+Options dtcc::withoutShowing(Options options) {
+  options.timePasses = false;
+  options.mlir.clear();
+  options.printIrBefore.clear();
+  options.printIrAfter.clear();
+  return options;
+}
+
 LogicalResult dtcc::applyMlirOptions(const Options &options) {
-  if (options.mlir.empty() && options.printIrBefore.empty() && options.printIrAfter.empty())
+  if (!hasMlirOptions(options))
     return success();
   registerAllPasses();
   registerAsmPrinterCLOptions();
@@ -72,9 +86,10 @@ LogicalResult dtcc::runPasses(ModuleOp module, const Options &options, llvm::fun
   manager.enableVerifier(verifies);
   if (options.timePasses)
     manager.enableTiming();
-  // These two calls do nothing unless MLIR was given options.
-  (void)applyPassManagerCLOptions(manager);
-  applyDefaultTimingPassManagerCLOptions(manager);
+  if (hasMlirOptions(options)) {
+    (void)applyPassManagerCLOptions(manager);
+    applyDefaultTimingPassManagerCLOptions(manager);
+  }
   build(manager);
   return manager.run(module);
 }

@@ -25,6 +25,11 @@ mlir::LogicalResult applyMlirOptions(const Options &options);
 /// Prints the remarks that --remarks asks for: each says what a pass did, in numbers. Failure after one message.
 mlir::LogicalResult enableRemarks(mlir::MLIRContext &context, const Options &options);
 
+/// Whether the options ask to print what passes do: their times, the IR between them, or what MLIR's own options say.
+bool showsPasses(const Options &options);
+/// The options without those.
+Options withoutShowing(Options options);
+
 /// Runs the passes that `build` adds. `verifies`: ops are verified behind each pass.
 mlir::LogicalResult runPasses(mlir::ModuleOp module, const Options &options,
                               llvm::function_ref<void(mlir::OpPassManager &)> build, bool verifies = true);

@@ -1,13 +1,13 @@
-//===- ConfirmPlans.h - The best plan that really compiles and fits
+//===- ConfirmPlans.h - The plan whose program is the best
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A search prices memory by an estimate, and knows most rules of lowering but not all. Its best plan is therefore
-// lowered before anybody sees it; what the compiler refuses, or what needs more memory than the estimate said, gives
-// way to the next.
+// A search prices time and memory by an estimate, and knows most rules of lowering but not all. Its best plans are
+// therefore lowered before anybody sees them. What the compiler refuses, or what needs more memory than the estimate
+// said, gives way to the next. Of those that are left, the one whose program is forecast to be the fastest is taken.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +18,15 @@
 
 namespace dtcc {
 
-/// Lowers the plans of a search, best first, until one fits: it becomes the first, its report says the memory of its
-/// program beside the estimate, and which plans were passed over and why; `result.lowered` is its program. A plan that
-/// needs too much is solved once more with as much less memory as the estimate was wrong by. Where memory is no limit,
-/// or --mesh gives all ranks, the first that lowers is taken, or the one that needs least. Failure after one message,
-/// if none of the plans that are tried (two dozen) will do; `silent`: without it.
+/// Lowers the plans of a search in the order of their estimates, until one fits and no plan that is left, less the
+/// error of its estimate, can be faster than the fastest program so far, or until four were lowered. The plan of the
+/// fastest program becomes the first, and the others that were compared follow it; their reports say time and memory of
+/// their programs beside the estimates. The report says too which plans were passed over and why; `result.lowered` is
+/// the program of the first. The result does not depend on the number of threads.
+///
+/// A plan that needs too much is solved once more with as much less memory as the estimate was wrong by. Where memory
+/// is no limit, or --mesh gives all ranks, plans that do not fit are compared too, or the one that needs least is
+/// taken. Failure after one message, if none of the plans that are tried (two dozen) will do; `silent`: without it.
 mlir::LogicalResult confirmPlans(mlir::ModuleOp module, const Options &options, SearchResult &result,
                                  bool silent = false);
 

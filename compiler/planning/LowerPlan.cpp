@@ -10,17 +10,20 @@
 #include "compiler/options/CompileTarget.h"
 #include "compiler/pipeline/Pipelines.h"
 #include "compiler/pipeline/RunPasses.h"
+#include "compiler/planning/ForecastProgram.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Origin.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
 #include "passes/graph/Evaluation.h"
 #include "passes/graph/Recompute.h"
 #include "passes/spmd/layout/ApplyPlan.h"
 #include "passes/spmd/reshard/PriceMoves.h"
 #include "planner/cost/Collectives.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Threading.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -123,13 +126,33 @@ static LogicalResult lower(LoweredPlan &lowered, const Options &options, const p
   }
   if (lowered.most().total() > limit)
     return success();
-  return success(succeeded(mlir::verify(module)) &&
-                 succeeded(runPasses(module, options, buildCheckPipeline, /*verifies=*/false)));
+  if (failed(mlir::verify(module)) || failed(runPasses(module, options, buildCheckPipeline, /*verifies=*/false)))
+    return failure();
+  FailureOr<cost::StepSeconds> seconds = forecastProgram(module, options);
+  if (failed(seconds))
+    return failure();
+  lowered.step = *seconds;
+  return success();
+}
+
+void dtcc::loadDialects(MLIRContext &context, const Options &options) {
+  PassManager manager(&context);
+  buildSpmdPipeline(manager, options);
+  buildExecPipeline(manager, options);
+  buildCodePipeline(manager, options);
+  DialectRegistry needed;
+  manager.getDependentDialects(needed);
+  context.appendDialectRegistry(needed);
+  for (StringRef name : needed.getDialectNames())
+    context.getOrLoadDialect(name);
 }
 
 LoweredPlan dtcc::lowerPlan(ModuleOp module, const Options &options, const plan::Plan &plan, double limit) {
   LoweredPlan lowered;
-  ScopedDiagnosticHandler keep(module.getContext(), [&](Diagnostic &diagnostic) {
+  // Passes hand the diagnostics of their own threads over to the thread that runs them.
+  ScopedDiagnosticHandler keep(module.getContext(), [&, thread = llvm::get_threadid()](Diagnostic &diagnostic) {
+    if (llvm::get_threadid() != thread)
+      return failure();
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       lowered.notes.push_back(std::move(diagnostic));
     else if (!lowered.refusal)

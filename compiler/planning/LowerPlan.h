@@ -33,6 +33,8 @@ struct LoweredPlan {
   std::vector<plan::MemoryParts> stages;
   /// Bytes of the communicators that serve parameters alone (exec-separate-parameters), for the stage with most.
   double separateBytes = 0;
+  /// Forecast of a step by the commands of the programs; absent where the program is larger than the limit.
+  std::optional<cost::StepSeconds> step;
   /// Why the plan is refused: the first error, if there is one.
   std::optional<mlir::Diagnostic> refusal;
   /// Remarks and warnings of the passes.
@@ -45,9 +47,13 @@ struct LoweredPlan {
 };
 
 /// Lowers a copy of a differentiated module; the module itself stays as it is. If the program needs more than `limit`
-/// bytes a rank, the checks of the final program are left out, and only its memory can be used.
+/// bytes a rank, the checks and the forecast of the final program are left out, and only its memory can be used.
+/// Several threads may call this for one module at once, behind `loadDialects`.
 LoweredPlan lowerPlan(mlir::ModuleOp module, const Options &options, const plan::Plan &plan,
                       double limit = std::numeric_limits<double>::infinity());
+
+/// Loads the dialects that lowering needs. No context can load one while several threads use it.
+void loadDialects(mlir::MLIRContext &context, const Options &options);
 
 /// Adds the evaluation of the model to a step that is about to be given layouts, unless --no-eval leaves it out.
 void addEvaluation(mlir::func::FuncOp step, const Options &options, const plan::Plan &plan);

@@ -57,9 +57,13 @@ FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
   FailureOr<SearchResult> result = searchBest(module, options, *request);
   if (failed(result) || failed(confirmPlans(module, options, *result)))
     return failure();
-  if (options.verbose)
+  if (options.verbose) {
     for (const plan::PassedPlan &passed : result->report.passed)
       messageStream() << "passed over " << passed.shape.str() << ": " << passed.why << '\n';
+    for (const plan::PlanReport &plan : result->report.plans)
+      if (plan.estimatedParts)
+        messageStream() << llvm::formatv("compiled {0}: forecast at {1:f3} s a step\n", plan.shape.str(), plan.seconds);
+  }
   plan::Plan plan = result->plan(0);
   if (request->exchange == plan::SequenceExchange::Ring)
     spmd::noteGathers(module, plan);

@@ -523,7 +523,8 @@ FailureOr<SearchResult> dtcc::searchBest(ModuleOp module, const Options &options
   FailureOr<SearchResult> result = searchPlans(module, options, request);
   if (succeeded(result) && options.verbose)
     for (const plan::PlanReport &plan : result->report.plans)
-      messageStream() << llvm::formatv("plan {0}: {1:f3} s a step, {2} a rank{3}\n", plan.shape.str(), plan.seconds,
-                                       cost::formatBytes(plan.memory.total()), plan.fits ? "" : ", does not fit");
+      messageStream() << llvm::formatv("plan {0}: {1:f3} s a step, {2} a rank by the estimate{3}\n", plan.shape.str(),
+                                       plan.seconds, cost::formatBytes(plan.memory.total()),
+                                       plan.fits ? "" : ", does not fit");
   return result;
 }

@@ -78,7 +78,7 @@ constexpr KindRow kKinds[] = {{"data parallel", 0, false, false, false},
 class Explainer {
 public:
   Explainer(Explanation &result, Advisor &advisor, const RunGoal &goal)
-      : result(result), report(result.report), best(report.plans.front()), advisor(advisor), goal(goal) {}
+      : result(result), report(result.report), best(report.plans.front().asEstimated()), advisor(advisor), goal(goal) {}
   void run();
 
 private:
@@ -97,7 +97,8 @@ private:
 
   Explanation &result;
   SearchReport &report;
-  const PlanReport &best;
+  /// The first plan at its estimate: the advisor compiles nothing, so estimates are compared.
+  const PlanReport best;
   Advisor &advisor;
   const RunGoal &goal;
 };
@@ -280,7 +281,8 @@ void Explainer::answerCost() {
   double perStep = double(report.batch) * report.sequence;
   if (!(goal.tokens > 0) || !(perStep > 0))
     return;
-  double seconds = goal.tokens / perStep * best.seconds, hours = seconds / 3600 * double(report.devices);
+  double seconds = goal.tokens / perStep * report.plans.front().seconds,
+         hours = seconds / 3600 * double(report.devices);
   std::string text = number("%.3g", goal.tokens) + " tokens take " + number("%.3g", seconds / 86400) + " days, " +
                      formatAmount(hours) + " device-hours";
   if (goal.pricePerHour > 0)

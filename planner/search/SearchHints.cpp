@@ -38,7 +38,7 @@ static double workOf(const PlanReport &plan) {
 }
 
 std::vector<int64_t> fewerDevices(const SearchReport &report) {
-  const PlanReport &best = report.plans.front();
+  const PlanReport best = report.plans.front().asEstimated();
   std::vector<int64_t> counts;
   if (report.devices > report.domain)
     counts.push_back(report.domain);
@@ -61,7 +61,8 @@ std::optional<int64_t> neighbouringBatch(int64_t batch, int64_t devices) {
 }
 
 static std::optional<std::string> hintOfDevices(const SearchReport &report, Advisor &advisor) {
-  const PlanReport &best = report.plans.front();
+  // What the advisor finds was not compiled, so estimates are compared.
+  const PlanReport best = report.plans.front().asEstimated();
   std::optional<PlanReport> fastest;
   int64_t devices = 0;
   for (int64_t count : fewerDevices(report)) {
@@ -92,7 +93,7 @@ static std::optional<std::string> hintOfBatch(const SearchReport &report, Adviso
   Restriction larger;
   larger.batch = *batch;
   std::optional<PlanReport> plan = advisor.best(larger);
-  double ratio = plan ? plan->seconds / report.plans.front().seconds : 1;
+  double ratio = plan ? plan->seconds / report.plans.front().estimatedSeconds() : 1;
   if (!plan || !plan->fits || ratio * double(report.batch) / double(*batch) > kOtherBatch)
     return std::nullopt;
   return "a batch of " + std::to_string(*batch) + " divides better than " + std::to_string(report.batch) +

@@ -22,6 +22,27 @@ void PlanReport::confirm(const MemoryParts &most, double separate) {
   memory.communicators = estimated->communicators + separate - std::exchange(separateBytes, separate);
 }
 
+void PlanReport::forecast(const cost::StepSeconds &step) {
+  estimatedParts = std::exchange(parts, step);
+  parts.recompute = std::min(estimatedParts->recompute, parts.compute);
+  seconds = parts.total();
+}
+
+PlanReport PlanReport::asEstimated() const {
+  PlanReport plan = *this;
+  if (estimatedParts) {
+    plan.parts = *estimatedParts;
+    plan.seconds = estimatedSeconds();
+    plan.estimatedParts.reset();
+  }
+  return plan;
+}
+
+double PlanReport::timesOf(const PlanReport &best) const {
+  bool bothCompiled = estimatedParts && best.estimatedParts;
+  return bothCompiled ? seconds / best.seconds : estimatedSeconds() / best.estimatedSeconds();
+}
+
 size_t PlanReport::recomputed() const {
   size_t sum = 0;
   for (const StageReport &stage : stages)
@@ -223,6 +244,9 @@ constexpr MemoryPart kMemory[] = {
     {"working values", &MemoryParts::working}, {"communicators", &MemoryParts::communicators}};
 } // namespace
 
+/// Share of a step that two plans may differ by and be called as fast.
+static constexpr double kAlike = 1e-4;
+
 /// "needs 12.0 GiB more than a device has: activations 40.0 GiB".
 static std::string whyTooLarge(const PlanReport &plan, const SearchReport &report) {
   const MemoryPart *most = std::max_element(std::begin(kMemory), std::end(kMemory), [&](auto &a, auto &b) {
@@ -258,6 +282,11 @@ std::string whatIsLacking(const PlanReport &nearest, double usable) {
 std::string whyBehind(const PlanReport &plan, const PlanReport &best, const SearchReport &report) {
   if (!plan.fits)
     return whyTooLarge(plan, report);
+  if (plan.estimatedParts.has_value() != best.estimatedParts.has_value())
+    return whyBehind(plan.asEstimated(), best.asEstimated(), report);
+  if (double less = best.seconds - plan.seconds; less > kAlike * best.seconds && report.compared > 0)
+    return "estimated to take " + formatSeconds(less) + " less, but " +
+           (report.compared > 1 ? "plan 1 is the fastest of those that were compiled" : "plan 1 alone was compiled");
   struct Change {
     const Part *part;
     double seconds;
@@ -268,7 +297,7 @@ std::string whyBehind(const PlanReport &plan, const PlanReport &best, const Sear
   std::sort(changes.begin(), changes.end(),
             [](const Change &a, const Change &b) { return std::tie(b.seconds, a.part) < std::tie(a.seconds, b.part); });
   double most = changes.front().seconds;
-  if (plan.seconds - best.seconds < 1e-4 * best.seconds || !(most > 0)) {
+  if (plan.seconds - best.seconds < kAlike * best.seconds || !(most > 0)) {
     double more = plan.memory.total() - best.memory.total();
     return more > 0 ? "as fast, but needs " + formatBytes(more) + " more" : "as fast";
   }

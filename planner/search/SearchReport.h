@@ -50,10 +50,12 @@ struct StageReport {
 
 struct PlanReport {
   Parallelism shape;
-  /// Parts of a step, of the rank that needs most.
+  /// Parts of a step, of the rank that needs most: the search's estimate, or the forecast of the compiled program.
   cost::StepSeconds parts;
-  /// Seconds of a step, by which plans are ranked; `parts` add up to it.
+  /// Seconds of a step, to which `parts` add up.
   double seconds = 0;
+  /// The estimate of the parts, where `parts` are those of the program: a plan that was compiled.
+  std::optional<cost::StepSeconds> estimatedParts;
   /// Memory of the device that needs most: an estimate, or the memory of the compiled program.
   MemoryParts memory;
   /// The estimate, where `memory` is that of the program: a plan that is confirmed.
@@ -75,6 +77,15 @@ struct PlanReport {
   /// Replaces the estimated memory by that of the program: the arenas of `most`, and `separate` bytes of communicators
   /// that serve parameters alone.
   void confirm(const MemoryParts &most, double separate);
+  /// Replaces the estimated time by that of the program. Its commands do not say what is recomputed: that part of the
+  /// compute stays the estimate.
+  void forecast(const cost::StepSeconds &step);
+  /// Seconds of a step by the search's estimate, by which plans are searched and bounded.
+  double estimatedSeconds() const { return estimatedParts ? estimatedParts->total() : seconds; }
+  /// The plan with the time that the search estimates, to compare it with plans that were not compiled.
+  PlanReport asEstimated() const;
+  /// Times as long a step as with `best`: by their programs, or by the estimates of both where one has no program.
+  double timesOf(const PlanReport &best) const;
 
   size_t recomputed() const;
   size_t offloaded() const;
@@ -114,11 +125,17 @@ struct SearchReport {
   std::string note;
   /// Changes beside the plan that would be much better, a line each (SearchHints.h).
   std::vector<std::string> hints;
-  /// Best first: those that fit before those that do not.
+  /// Best first: those that were compiled, by the forecasts of their programs; behind them the others, by their
+  /// estimates. Those that fit stand before those that do not.
   std::vector<PlanReport> plans;
+  /// Plans whose programs were compared to find the first, and plans of the search that were not compiled although
+  /// their estimates are so near that a program could be faster.
+  size_t compared = 0, uncompared = 0;
+  /// Share by which an estimate may be too high, as the comparison takes it.
+  double estimateError = 0;
   /// Plans that ranked before the first of `plans` and were passed over.
   std::vector<PassedPlan> passed;
-  /// No plan is forecast below this; 0: no bound.
+  /// No plan is estimated below this; 0: no bound.
   double lowerBound = 0;
   /// Ways to split ops over ranks that were placed, and those whose placement is not proven best: the bound is of plans
   /// with the placements that were found.
@@ -126,8 +143,10 @@ struct SearchReport {
   /// Shapes in the space; those whose blocks were placed; those that do not fit.
   size_t shapes = 0, placed = 0, infeasible = 0;
 
-  /// How far the best plan is above the bound, as a share of it.
-  double gap() const { return lowerBound > 0 && !plans.empty() ? plans.front().seconds / lowerBound - 1 : 0; }
+  /// How far the estimate of the best plan is above the bound, as a share of it.
+  double gap() const {
+    return lowerBound > 0 && !plans.empty() ? plans.front().estimatedSeconds() / lowerBound - 1 : 0;
+  }
   /// Tokens a second of a plan, on all devices; 0 if samples are no sequences.
   double tokensPerSecond(const PlanReport &plan) const {
     return plan.seconds > 0 ? double(batch) * sequence / plan.seconds : 0;
@@ -149,7 +168,8 @@ void describeStages(const StageProblem &problem, const StageSolution &solution, 
 
 /// Explains why `plan` is behind `best`: at most two longer parts of its time with their causes
 /// ("+0.40 s bubble: 8 micro-batches over 16 stages"), and the part that is reduced most, if
-/// any; or the memory that the plan lacks, with the largest part of its memory.
+/// any; or the memory that the plan lacks, with the largest part of its memory. Times are compared as by
+/// PlanReport::timesOf.
 std::string whyBehind(const PlanReport &plan, const PlanReport &best, const SearchReport &report);
 
 /// Says how many bytes the plan that needs least lacks of the `usable` bytes of a device: "the nearest, dp=8 zero=3

@@ -51,13 +51,13 @@ def scale_cases():
 
 
 def searched(file, options, plan):
-    """Seconds of the plan that is proposed, or the message of a refusal."""
+    """Estimated seconds of the plan that is proposed, and their parts; or the message of a refusal."""
     done = subprocess.run([measure.tool("dtcc-plan"), "search", file, *options, "--json", "-o", plan],
                           capture_output=True, text=True, timeout=300, check=False)
     if done.returncode:
         return None, done.stderr.strip().splitlines()[-1]
     best = json.loads(done.stdout)["plans"][0]
-    return best["seconds"], best["parts"]
+    return best["estimated_seconds"], best.get("estimated_parts", best["parts"])
 
 
 def forecast(program):

@@ -4,8 +4,10 @@
 
 A fixed table of 40 pairs of a model and a cluster. Each pair is searched freely, then with each part of PARTS held, and with
 all of the mesh of the free winner held. A row says the free plan, the fastest held one, and the bound. A pair is wrong if a
-held plan is faster by more than 0.5 %, if a plan of the free table or a held one is forecast below the bound of the free
-search, or if the held mesh of the winner gives another time. Parts that a model or cluster cannot have are counted as refused.
+held search estimates a plan that is faster by more than 0.5 % than all that the free search estimates, if a plan of the free
+table or a held one is estimated below the bound of the free search, or if the held mesh of the winner gives a slower program.
+Programs of held plans that are faster than the free winner's are counted apart: a search compiles four plans at most, so a
+part that is held may bring others among them. Parts that a model or cluster cannot have are counted as refused.
 
     python3 tests/benchmarks/held.py                     # 40 pairs, some 560 searches; ten minutes
     python3 tests/benchmarks/held.py --only llama3-8b
@@ -59,6 +61,11 @@ def search(case, part):
     return found if found["plans"] and found["plans"][0]["fits"] else None
 
 
+def least(found):
+    """The least estimate among the plans of a search."""
+    return min(plan["estimated_seconds"] for plan in found["plans"])
+
+
 def mesh_of(plan):
     return "--mesh=" + ",".join(f"{axis}={size}" for axis, size in plan["mesh"].items())
 
@@ -70,23 +77,25 @@ def compare(case):
     free = search(case, "")
     if free is None:
         return {**row, "wrong": [], "nothing_fits": True}
-    best, bound, wrong, held = free["plans"][0], free["lower_bound_seconds"], [], {}
-    lowest = min(plan["seconds"] for plan in free["plans"])
+    best, bound, wrong, held, programs = free["plans"][0], free["lower_bound_seconds"], [], {}, {}
+    lowest = estimate = least(free)
     for part in PARTS:
         found = search(case, part)
         if found:
-            held[part] = found["plans"][0]["seconds"]
-            lowest = min(lowest, *(plan["seconds"] for plan in found["plans"]))
+            held[part] = least(found)
+            programs[part] = found["plans"][0]["seconds"]
+            lowest = min(lowest, held[part])
     again = search(case, mesh_of(best))
     fastest = min(held, key=held.get)
-    if held[fastest] < best["seconds"] / 1.005:
-        wrong.append(f"{fastest} takes {held[fastest]:.6g} s")
+    if held[fastest] < estimate / 1.005:
+        wrong.append(f"{fastest} is estimated at {held[fastest]:.6g} s")
     if lowest < bound * (1 - 1e-9):
         wrong.append(f"a plan of {lowest:.6g} s is below the bound")
-    if not again or abs(again["plans"][0]["seconds"] / best["seconds"] - 1) > 0.005:
+    if not again or again["plans"][0]["seconds"] / best["seconds"] - 1 > 0.005:
         wrong.append(f"its mesh held takes {again['plans'][0]['seconds'] if again else 'no plan'}")
     return {**row, "plan": best["options"], "seconds": best["seconds"], "bound": bound, "held": fastest,
-            "held_over_free": held[fastest] / best["seconds"], "parts": len(held), "refused": len(PARTS) - len(held), "wrong": wrong}
+            "held_over_free": held[fastest] / estimate,
+            "program_over_free": min(programs.values()) / best["seconds"], "parts": len(held), "refused": len(PARTS) - len(held), "wrong": wrong}
 
 
 def main():
@@ -105,6 +114,7 @@ def main():
         counts["pairs"] += 1
         counts["searches"] += 2 + row.get("parts", 0)
         counts["wrong"] += bool(row["wrong"])
+        counts["with a faster held program"] += row.get("program_over_free", 1) < 1 / 1.005
     print(json.dumps(counts))
     return 1 if counts["wrong"] else 0
 

@@ -148,6 +148,8 @@ static llvm::Expected<RunForecast> priceGraph(const PlanQuery &query, StringRef 
   forecast.heading = headingOf(*report) + ": " + priced.shape.str();
   forecast.readStep(*report);
   forecast.note = report->note;
+  if (priced.estimatedParts)
+    forecast.note = "forecast from the commands of its program";
   forecast.microbatches = priced.shape.microbatches;
   forecast.step = priced.parts;
   if (double share = report->utilisation(priced); share > 0)

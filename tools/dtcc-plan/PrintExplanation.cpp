@@ -39,12 +39,12 @@ static void printWrapped(llvm::StringRef text, size_t indent, llvm::raw_ostream 
 static void printKinds(const plan::Explanation &explanation, llvm::raw_ostream &stream) {
   stream << '\n';
   printHeading(stream, "The best of each kind");
-  double best = explanation.report.plans.front().seconds;
+  const plan::PlanReport &best = explanation.report.plans.front();
   TextTable table({"kind", ">a step", ">x best", ">a device", "plan", "why not"});
   for (const plan::Explanation::Kind &kind : explanation.kinds) {
     bool fits = kind.plan && kind.plan->fits;
     table.add({kind.name, fits ? formatSeconds(kind.plan->seconds) : "-",
-               fits ? formatv("{0:f2}", kind.plan->seconds / best).str() : "-", kind.plan ? memoryOf(*kind.plan) : "-",
+               fits ? formatv("{0:f2}", kind.plan->timesOf(best)).str() : "-", kind.plan ? memoryOf(*kind.plan) : "-",
                kind.plan ? kind.plan->shape.str() : "-", kind.reason});
   }
   table.print(stream);
@@ -105,8 +105,7 @@ void dtcc::printExplanation(const plan::Explanation &explanation, llvm::raw_ostr
     stream << '\n';
     printHeading(stream, "The plan that is asked about");
     stream << formatv("  {0}: {1} a step, {2:f2} x the best, {3} a device\n", given.shape.str(),
-                      formatSeconds(given.seconds), given.seconds / explanation.report.plans.front().seconds,
-                      memoryOf(given));
+                      formatSeconds(given.seconds), given.timesOf(explanation.report.plans.front()), memoryOf(given));
     stream << "  ";
     printWrapped(given.reason, 2, stream);
   }
@@ -116,6 +115,9 @@ void dtcc::printExplanation(const plan::Explanation &explanation, llvm::raw_ostr
     for (const plan::PlanReport &plan : explanation.tooLarge)
       stream << "  " << plan.shape.str() << ": " << plan.reason << '\n';
   }
+  if (const plan::PlanReport &best = explanation.report.plans.front(); best.estimatedParts)
+    stream << "\nBelow are estimates of the search, without programs: plan 1 is estimated at "
+           << formatSeconds(best.estimatedSeconds()) << ".\n";
   printKinds(explanation, stream);
   printCounts(explanation, stream);
   printAccumulation(explanation, stream);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/options/ClusterOption.h"
+#include "compiler/planning/ForecastProgram.h"
 #include "tools/dtcc-plan/RunForecast.h"
 #include "tools/program/StepForecast.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -14,17 +15,10 @@
 using namespace dtcc;
 
 static cost::StepSeconds secondsOf(const ProgramFile &program, const StepClock &clock) {
-  StepClock::Parts parts = clock.busiest();
-  cost::StepSeconds seconds;
-  seconds.compute = parts.compute;
-  seconds.stages = parts.messages;
-  seconds.bubble = parts.waits;
-  for (auto [communicator, exposed] : parts.collectives) {
+  return stepSecondsOf(clock.busiest(), [&](uint32_t communicator) {
     std::string axes = "," + program.names(program.communicators()[communicator].axes) + ",";
-    bool within = llvm::StringRef(axes).contains(",tp,") || llvm::StringRef(axes).contains(",cp,");
-    (within ? seconds.tensor : seconds.data) += exposed;
-  }
-  return seconds;
+    return llvm::StringRef(axes).contains(",tp,") || llvm::StringRef(axes).contains(",cp,");
+  });
 }
 
 /// Bytes of a rank, of a preset or of this machine; 0: not known.

@@ -85,6 +85,8 @@ static const std::vector<CommandHelp> &commandHelps() {
       {"search",
        R"(dtcc-plan search MODEL|--transformer=NAME --cluster=cpu:N|8xh100 [options of dtcc]
 The best plans, with parts of their times, memory, a bound, and why the runners-up lost.
+Plans are searched by estimates. Up to four of the best are compiled, and the one whose
+program is forecast to be the fastest stands first; no program is written.
 )",
        {bySizes(),
         cluster(),
@@ -107,7 +109,7 @@ The best plans, with parts of their times, memory, a bound, and why the runners-
              "megatron"),
         option("o", "FILE.json", "write the best plan, for dtcc --plan=FILE.json", "", "plan.json"),
         page(),
-        trace("write the forecast of a step, for Perfetto"),
+        trace("write a step as the search simulates it, for Perfetto"),
         headroom(),
         json()}},
       {"show",

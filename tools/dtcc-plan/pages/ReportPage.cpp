@@ -33,8 +33,8 @@ static void writeTiles(const plan::SearchReport &report, HtmlPage &page) {
   tiles.push_back({"a device holds", formatBytes(best.memory.total()) +
                                          (report.memoryBytes > 0 ? " of " + formatBytes(report.memoryBytes) : "")});
   if (report.lowerBound > 0) {
-    tiles.push_back({"no plan is forecast below", formatSeconds(report.lowerBound)});
-    tiles.push_back({"the best is above that by", formatv("{0:f1} %", 100 * report.gap()).str()});
+    tiles.push_back({"no plan is estimated below", formatSeconds(report.lowerBound)});
+    tiles.push_back({"the estimate of the best is above that by", formatv("{0:f1} %", 100 * report.gap()).str()});
     if (report.unproven > 0)
       tiles.push_back({"placements not proven best", formatv("{0} of {1}", report.unproven, report.placements).str()});
   }
@@ -49,15 +49,28 @@ static void writePlans(const plan::SearchReport &report, HtmlPage &page) {
   std::vector<std::vector<std::string>> rows;
   for (size_t i = 0; i < report.plans.size(); ++i) {
     const plan::PlanReport &plan = report.plans[i];
-    rows.push_back({std::to_string(i + 1), plan.shape.str(), formatSeconds(plan.seconds),
-                    formatv("{0:f2}", plan.seconds / report.plans.front().seconds).str(), memoryText(plan),
-                    std::to_string(plan.recomputed()), i == 0 && plan.reason.empty() ? "the best" : plan.reason});
+    bool printsTime = report.compared == 0 || plan.estimatedParts;
+    rows.push_back({std::to_string(i + 1), plan.shape.str(), printsTime ? formatSeconds(plan.seconds) : "-",
+                    printsTime ? formatv("{0:f2}", plan.timesOf(report.plans.front())).str() : "-",
+                    formatSeconds(plan.estimatedSeconds()), memoryText(plan), std::to_string(plan.recomputed()),
+                    i == 0 && plan.reason.empty() ? "the best" : plan.reason});
   }
-  page.table({">#", "plan", ">a step", ">x best", ">a device", ">recomputed", "why not"}, rows);
+  std::vector<std::string> titles = {">#",        "plan",      ">a step",     ">x best",
+                                     ">estimate", ">a device", ">recomputed", "why not"};
+  // One figure is enough where no program was made.
+  if (report.compared == 0) {
+    constexpr size_t kEstimate = 4;
+    titles.erase(titles.begin() + kEstimate);
+    for (std::vector<std::string> &row : rows)
+      row.erase(row.begin() + kEstimate);
+  }
+  page.table(titles, rows);
+  if (std::string compared = comparisonOf(report); !compared.empty())
+    page.paragraph("Times of a step are forecast by the commands of compiled programs: " + compared + ".");
 }
 
 static void writeExplanation(const plan::Explanation &explanation, HtmlPage &page) {
-  double best = explanation.report.plans.front().seconds;
+  const plan::PlanReport &best = explanation.report.plans.front();
   std::vector<std::vector<std::string>> rows;
   for (const plan::Explanation::Answer &answer : explanation.answers)
     rows.push_back({answer.question, answer.answer});
@@ -66,16 +79,19 @@ static void writeExplanation(const plan::Explanation &explanation, HtmlPage &pag
   if (const std::optional<plan::PlanReport> &given = explanation.given) {
     page.heading("The plan that is asked about");
     page.table({"plan", ">a step", ">x best", ">a device", "why not"},
-               {{given->shape.str(), formatSeconds(given->seconds), formatv("{0:f2}", given->seconds / best).str(),
+               {{given->shape.str(), formatSeconds(given->seconds), formatv("{0:f2}", given->timesOf(best)).str(),
                  memoryText(*given), given->reason}});
   }
   rows.clear();
   for (const plan::Explanation::Kind &kind : explanation.kinds) {
     bool fits = kind.plan && kind.plan->fits;
     rows.push_back({kind.name, kind.plan ? kind.plan->shape.str() : "", fits ? formatSeconds(kind.plan->seconds) : "",
-                    fits ? formatv("{0:f2}", kind.plan->seconds / best).str() : "",
+                    fits ? formatv("{0:f2}", kind.plan->timesOf(best)).str() : "",
                     kind.plan ? memoryText(*kind.plan) : "", kind.reason});
   }
+  if (best.estimatedParts)
+    page.paragraph("The tables below hold estimates of the search, without programs: plan 1 is estimated at " +
+                   formatSeconds(best.estimatedSeconds()) + ".");
   page.heading("The best of each kind");
   page.table({"kind", "plan", ">a step", ">x best", ">a device", "why not"}, rows);
   rows.clear();
@@ -97,7 +113,7 @@ static void writeExplanation(const plan::Explanation &explanation, HtmlPage &pag
   rows.clear();
   for (const plan::Explanation::OtherSoftware &other : explanation.otherSoftware)
     rows.push_back({other.name, other.plan.shape.str(), formatSeconds(other.plan.seconds),
-                    formatv("{0:f2}", other.plan.seconds / best).str(), memoryText(other.plan), other.habits});
+                    formatv("{0:f2}", other.plan.seconds / best.seconds).str(), memoryText(other.plan), other.habits});
   if (!rows.empty()) {
     page.heading("The best plan of other software, by the sizes of the model");
     page.table({"software", "plan", ">a step", ">x best", ">a device", "habits"}, rows);

@@ -212,9 +212,11 @@ std::optional<plan::PlanReport> GraphAdvisor::price(const plan::Plan &plan) {
   std::optional<plan::PlanReport> report = priceTime(plan);
   if (!report || report->estimated)
     return report;
-  // If the plan has a program, the program's memory is taken.
+  // If the plan has a program, the program's memory and time are taken.
   if (LoweredPlan lowered = lowerPlan(query.graph->module(), query.options, plan); lowered.module) {
     report->confirm(lowered.most(), lowered.separateBytes);
+    if (lowered.step)
+      report->forecast(*lowered.step);
     report->fits = memoryBytes <= 0 || report->memory.total() <= memoryBytes;
   }
   return report;

@@ -59,6 +59,28 @@ static std::vector<const StepPart *> partsOf(const plan::SearchReport &report) {
   return parts;
 }
 
+/// " (+2.6 %)": how far an estimate is off.
+static std::string differenceOf(double estimate, double program) {
+  return formatv(" ({0}{1:f1} %)", estimate < program ? "-" : "+", 100 * std::abs(estimate / program - 1)).str();
+}
+
+std::string dtcc::comparisonOf(const plan::SearchReport &report) {
+  if (report.compared == 0)
+    return "";
+  std::string text =
+      report.compared == 1
+          ? "plan 1 is the only one that was compiled and may be taken"
+          : formatv("plan 1 is the fastest of {0} that were compiled, by the forecasts of their programs",
+                    report.compared)
+                .str();
+  const double percent = 100 * report.estimateError;
+  if (report.uncompared == 0)
+    return text + formatv("; no other can be faster if estimates err by at most {0:f0} %", percent).str();
+  return text + formatv("; {0} other{1} could be faster if estimates err by {2:f0} %", report.uncompared,
+                        report.uncompared > 1 ? "s" : "", percent)
+                    .str();
+}
+
 /// Plans passed over that are named; JSON has all.
 static constexpr size_t kPassed = 6;
 
@@ -66,22 +88,27 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
   printHeading(stream, headingOf(report));
   printSoftware(report.software, stream);
   // One unit for the column, so that times compare at a glance.
-  bool milliseconds = report.plans.front().seconds < 0.1;
+  bool milliseconds = report.plans.front().seconds < 0.1, compiled = report.compared > 0;
   std::vector<const StepPart *> parts = partsOf(report);
   std::vector<std::string> titles = {
       ">#", milliseconds ? ">ms a step" : ">s a step", ">x best", "plan", ">recomputed", ">a device"};
+  // Behind the forecast of the program, which plans that were not compiled lack.
+  if (compiled)
+    titles.insert(titles.begin() + 3, ">estimate");
   for (const StepPart *part : parts)
     titles.push_back((">" + part->title).str());
   TextTable table(std::move(titles));
   const plan::PlanReport &best = report.plans.front();
   for (size_t i = 0; i < report.plans.size(); ++i) {
     const plan::PlanReport &plan = report.plans[i];
-    std::vector<std::string> cells = {std::to_string(i + 1),
-                                      formatv("{0:f3}", plan.seconds * (milliseconds ? 1e3 : 1)).str(),
-                                      formatv("{0:f2}", plan.seconds / best.seconds).str(),
-                                      plan.shape.str(),
-                                      std::to_string(plan.recomputed()),
-                                      formatBytes(plan.memory.total()) + (plan.fits ? "" : " !")};
+    auto seconds = [&](double seconds) { return formatv("{0:f3}", seconds * (milliseconds ? 1e3 : 1)).str(); };
+    bool printsTime = !compiled || plan.estimatedParts;
+    std::vector<std::string> cells = {std::to_string(i + 1), printsTime ? seconds(plan.seconds) : "-",
+                                      printsTime ? formatv("{0:f2}", plan.timesOf(best)).str() : "-"};
+    if (compiled)
+      cells.push_back(seconds(plan.estimatedSeconds()));
+    cells.insert(cells.end(), {plan.shape.str(), std::to_string(plan.recomputed()),
+                               formatBytes(plan.memory.total()) + (plan.fits ? "" : " !")});
     for (const StepPart *part : parts)
       cells.push_back(formatv("{0:f0} %", 100 * (plan.parts.*part->seconds) / plan.seconds).str());
     table.add(std::move(cells));
@@ -111,9 +138,13 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
   if (best.estimated) {
     double program = best.memory.total(), estimate = best.estimated->total();
     stream << "plan 1 is compiled: its program holds " << formatBytes(program) << " a rank; the search's estimate was "
-           << formatBytes(estimate)
-           << formatv(" ({0}{1:f1} %)", estimate < program ? "-" : "+", 100 * std::abs(estimate / program - 1)) << '\n';
+           << formatBytes(estimate) << differenceOf(estimate, program) << '\n';
   }
+  if (best.estimatedParts)
+    stream << "its step is forecast by its commands: " << formatSeconds(best.seconds) << "; the search's estimate was "
+           << formatSeconds(best.estimatedSeconds()) << differenceOf(best.estimatedSeconds(), best.seconds) << '\n';
+  if (!comparisonOf(report).empty())
+    stream << comparisonOf(report) << '\n';
   for (const plan::PassedPlan &passed : llvm::ArrayRef(report.passed).take_front(kPassed))
     stream << "passed over " << passed.shape.str() << ": " << passed.why << '\n';
   if (report.passed.size() > kPassed)
@@ -126,8 +157,8 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
     stream << formatv("  {0,3}  {1}\n", i + 1, report.plans[i].reason);
   stream << report.shapes << " shapes, " << report.placed << " placed, " << report.infeasible << " do not fit";
   if (report.lowerBound > 0)
-    stream << "; no plan is forecast below " << formatSeconds(report.lowerBound)
-           << formatv(", plan 1 is {0:f1} % above", 100 * std::max(0.0, report.gap()));
+    stream << "; no plan is estimated below " << formatSeconds(report.lowerBound)
+           << formatv(", plan 1 is estimated {0:f1} % above", 100 * std::max(0.0, report.gap()));
   // Below that would be plans whose ops lie otherwise.
   if (report.unproven > 0)
     stream << "; with the placements of ops that were found: " << report.unproven << " of " << report.placements
@@ -169,11 +200,17 @@ void dtcc::writePlan(const plan::PlanReport &plan, const plan::SearchReport &rep
     out.attribute("gradients", llvm::StringRef(plan::toString(shape.gradients)));
   out.attribute("schedule", shape.scheduleName());
   out.attribute("seconds", plan.seconds);
-  out.attribute("times_best", plan.seconds / report.plans.front().seconds);
-  out.attributeObject("parts", [&] {
-    for (const StepPart &part : kStepParts)
-      out.attribute(part.key, plan.parts.*part.seconds);
-  });
+  out.attribute("estimated_seconds", plan.estimatedSeconds());
+  out.attribute("times_best", plan.timesOf(report.plans.front()));
+  auto writeParts = [&](llvm::StringRef key, const cost::StepSeconds &parts) {
+    out.attributeObject(key, [&] {
+      for (const StepPart &part : kStepParts)
+        out.attribute(part.key, parts.*part.seconds);
+    });
+  };
+  writeParts("parts", plan.parts);
+  if (plan.estimatedParts)
+    writeParts("estimated_parts", *plan.estimatedParts);
   out.attribute("recompute_seconds", plan.parts.recompute);
   out.attribute("recomputed_blocks", int64_t(plan.recomputed()));
   writeMemory(plan.memory, out);
@@ -222,6 +259,11 @@ void dtcc::writeReport(const plan::SearchReport &report, llvm::json::OStream &ou
     out.attribute("gap", report.gap());
     out.attribute("placements", int64_t(report.placements));
     out.attribute("placements_not_proven_best", int64_t(report.unproven));
+  }
+  if (report.compared > 0) {
+    out.attribute("compared", int64_t(report.compared));
+    out.attribute("not_compared", int64_t(report.uncompared));
+    out.attribute("estimate_error", report.estimateError);
   }
   out.attributeArray("plans", [&] {
     for (const plan::PlanReport &plan : report.plans)

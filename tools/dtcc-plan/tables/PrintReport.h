@@ -37,6 +37,8 @@ std::string headingOf(const plan::SearchReport &report);
 
 /// A line below a heading that names the software whose habits the prices assume.
 void printSoftware(llvm::StringRef software, llvm::raw_ostream &stream);
+/// Which plans were compiled to find the first, as a sentence without a full stop. Empty if none was.
+std::string comparisonOf(const plan::SearchReport &report);
 /// A table of the plans, what a device holds, why the runners-up lost, and the bound.
 void printReport(const plan::SearchReport &report, llvm::raw_ostream &stream);
 /// Prints a report as one JSON object, with what `more` adds to it.

@@ -36,14 +36,14 @@ def main():
     check("cost", priced["step_seconds"]["total"], priced["memory_bytes"])
     priced = ask("cost", model, *options)
     check("cost without a plan", priced["step_seconds"]["total"], priced["memory_bytes"])
-    for words in (best["options"], searched["plans"][-1]["options"]):
+    # The last of the plans whose programs the search compared.
+    other = [plan for plan in searched["plans"] if plan["confirmed"]][-1]
+    for words in (best["options"], other["options"]):
         compared = ask("compare", plan, words, "--model=" + model, *options)
         seconds, held = compared["Forecast of a step"]["a step"], compared["Forecast of a device"]["memory"]
         check("compare", seconds["a"], held["a"])
         if words == best["options"]:
             check("compare in words", seconds["b"], held["b"])
-    # The search only estimates the other plans, so it has no forecast of them.
-    other = searched["plans"][-1]
     assert seconds["b"] == other["seconds"], f"compare says {seconds['b']}, search {other}"
     # Rows of memory are estimates, and have all blocks alike: they are compared where that was asked for, with the mesh held.
     mesh = ",".join(f"{axis}={best['mesh'][axis]}" for axis in ("tp", "cp", "pp"))
