@@ -78,6 +78,7 @@ ADVANCE = Test(("dtcc-opt",), "lit-22 -q tests/passes --filter '(advance-updates
 WINDOWS = unit("runtime-kernels", "Winograd.*:MaxPool.*")
 COPIES = unit("runtime-files", "StridedCopy.*")
 WORKSPACE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter reserve-workspace")
+WINNER = Test(("dtcc", "dtcc-plan", "dtcc_rt"), "lit-22 -q tests/tools --filter forecast-winner")
 
 
 @dataclass
@@ -90,6 +91,10 @@ class Mutation:
 
 
 MUTATIONS = [
+    Mutation("winner: the first plan by estimate", "compiler/planning/ConfirmPlans.cpp",
+             "if (tried.report.seconds < fastest) {", "if (tried.report.seconds < 0) {", WINNER),
+    Mutation("winner: evaluation is in the forecast", "compiler/planning/ForecastProgram.cpp",
+             "if (spmd::isOfEvaluation(phase.getSymName()))", "if (phase.getSymName().empty())", WINNER),
     Mutation("fusion: a difference is repeated beside its store", "passes/exec/local/Repetition.cpp",
              "readers.size() == 1 && mayKeepOperands(op, *group), along", "mayKeepOperands(op, *group), along", FUSION),
     Mutation("fusion: a sum over ranks lies between two kernels that become one", "passes/exec/local/Fuse.cpp",
