@@ -99,10 +99,10 @@ def ChannelsLast : Pass<"exec-channels-last"> {
     of it, and then over those. A sum over the cells and channels of a group (a group norm's) is one over the cells of
     each channel, and then over channels.
 
-    Reshapes that split or join channels, or cells, keep the form, and so do broadcasts and sums of cells and images that
-    are joined. Where a network has its channels last by transposes of its own, as between the convolutions of ConvNeXt
-    or around attention, these are changes of the form and move nothing. The products that make images for convolutions
-    are found from these convolutions backwards.
+    Reshapes that split or join channels, or cells, keep the form, and so do broadcasts and sums of cells, images that
+    are joined, and collectives. Where a network has its channels last by transposes of its own, as between the
+    convolutions of ConvNeXt or around attention, these are changes of the form and move nothing. The products that make
+    images for convolutions are found from these convolutions backwards.
 
     Guarantees: values are those of before, in another order of their cells; sums add the same terms in another order.
     Weights lie as they did. Ops that are not known here read a transpose, which exec-bufferize copies where they need

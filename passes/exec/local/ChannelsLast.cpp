@@ -85,7 +85,7 @@ private:
   void visitConcat(graph::ConcatOp op);
   void visitStack(graph::StackOp op);
   void visitUnstack(graph::UnstackOp op);
-  /// Slices and pads: ops of one image whose attributes have an entry a dimension.
+  /// Slices, pads and collectives: ops of one image whose attributes have an entry a dimension, or name dimensions.
   void visitBox(Operation *op);
 
   const WantedImages wanted;
@@ -460,6 +460,9 @@ void ImageForms::visitBox(Operation *op) {
   for (StringRef name : {"offsets", "strides", "low", "high"})
     if (auto sizes = op->getAttrOfType<DenseI64ArrayAttr>(name))
       made->setAttr(name, builder.getDenseI64ArrayAttr(permuted(sizes.asArrayRef(), permutation)));
+  for (StringRef name : {"dim", "from", "to"})
+    if (auto dim = op->getAttrOfType<IntegerAttr>(name))
+      made->setAttr(name, builder.getI64IntegerAttr(inverseOf(permutation)[dim.getInt()]));
   Value last = made->getResult(0);
   last.setType(lastType(result, channels));
   keep(result, last, channels);
@@ -479,7 +482,8 @@ void ImageForms::visit(Operation *op) {
       .Case([&](graph::ConcatOp concat) { visitConcat(concat); })
       .Case([&](graph::StackOp stack) { visitStack(stack); })
       .Case([&](graph::UnstackOp unstack) { visitUnstack(unstack); })
-      .Case<graph::SliceOp, graph::PadOp>([&](Operation *box) { visitBox(box); })
+      .Case<graph::SliceOp, graph::PadOp, spmd::AllReduceOp, spmd::AllGatherOp, spmd::ReduceScatterOp, spmd::AllToAllOp,
+            spmd::LocalSliceOp, spmd::ZeroFillOp>([&](Operation *box) { visitBox(box); })
       .Case([&](graph::BarrierOp barrier) { visitCells(barrier); })
       .Case([&](graph::ElementwiseOpInterface) { visitCells(op); })
       .Default([](Operation *) {});

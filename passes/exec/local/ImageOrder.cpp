@@ -16,6 +16,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/PrecisionPolicy.h"
 #include "dialects/graph/Shapes.h"
+#include "dialects/spmd/Spmd.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -87,8 +88,9 @@ void ImageDemand::visitProducer(Operation *op, Value value, int64_t channels) {
         want(operand, channels);
   };
   llvm::TypeSwitch<Operation *>(op)
-      .Case<graph::MaxPoolOp, graph::MaxPoolGradOp, graph::ConcatOp, graph::SliceOp, graph::PadOp, graph::BarrierOp>(
-          [&](Operation *) { wantAll(); })
+      .Case<graph::MaxPoolOp, graph::MaxPoolGradOp, graph::ConcatOp, graph::SliceOp, graph::PadOp, graph::BarrierOp,
+            spmd::AllReduceOp, spmd::AllGatherOp, spmd::ReduceScatterOp, spmd::AllToAllOp, spmd::LocalSliceOp,
+            spmd::ZeroFillOp>([&](Operation *) { wantAll(); })
       .Case([&](graph::ReshapeOp reshape) {
         if (auto before = channelsOfReshape(graph::shapeOf(value), channels, graph::shapeOf(reshape.getX()), {}))
           want(reshape.getX(), *before);

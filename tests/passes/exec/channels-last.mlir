@@ -213,6 +213,34 @@ func.func @attention(%x: tensor<2x32x16xbf16>, %kernel: tensor<32x32x3xbf16>, %k
   return %scores, %y : tensor<2x3x16xf32>, tensor<2x32x16xbf16>
 }
 
+// What ranks send each other of an image they send with its channels last.
+// CHECK-LABEL: spmd.program @step
+spmd.mesh @mesh [#spmd.axis<"tp", 2, rank>]
+spmd.program @step mesh @mesh {
+  spmd.phase @forward {
+    %x = spmd.input "x" of !spmd.tensor<2x8x6x6xbf16, @mesh, [{}, {}, {}, {}]> {role = "data"} : tensor<2x8x6x6xbf16>
+    %kernel = spmd.input "kernel" of !spmd.tensor<8x8x3x3xbf16, @mesh, [{}, {}, {}, {}]> {role = "data"} : tensor<8x8x3x3xbf16>
+    // CHECK: %[[Y:.*]] = graph.convolution
+    // CHECK: %[[FORM:.*]] = graph.transpose %[[Y]] [0, 2, 3, 1]
+    %y = graph.convolution %x, %kernel {dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, strides = array<i64: 1, 1>} : (tensor<2x8x6x6xbf16>, tensor<8x8x3x3xbf16>) -> tensor<2x8x6x6xbf16>
+    // CHECK: %[[SUM:.*]] = spmd.all_reduce sum %[[FORM]] over ["tp"] : tensor<2x6x6x8xbf16>
+    // CHECK: %[[PART:.*]] = spmd.all_to_all %[[SUM]] from 1 to 3 over ["tp"] : tensor<2x6x6x8xbf16> -> tensor<2x12x6x4xbf16>
+    // CHECK: %[[WHOLE:.*]] = spmd.all_gather %[[PART]] dim 3 over ["tp"] : tensor<2x12x6x4xbf16> -> tensor<2x12x6x8xbf16>
+    // CHECK: %[[SHARD:.*]] = spmd.reduce_scatter sum %[[WHOLE]] dim 1 over ["tp"] : tensor<2x12x6x8xbf16> -> tensor<2x6x6x8xbf16>
+    // CHECK: %[[SLICE:.*]] = spmd.local_slice %[[SHARD]] dim 3 over ["tp"] : tensor<2x6x6x8xbf16> -> tensor<2x6x6x4xbf16>
+    // CHECK: graph.relu %[[SLICE]] : tensor<2x6x6x4xbf16>
+    %sum = spmd.all_reduce sum %y over ["tp"] : tensor<2x8x6x6xbf16>
+    %part = spmd.all_to_all %sum from 2 to 1 over ["tp"] : tensor<2x8x6x6xbf16> -> tensor<2x4x12x6xbf16>
+    %whole = spmd.all_gather %part dim 1 over ["tp"] : tensor<2x4x12x6xbf16> -> tensor<2x8x12x6xbf16>
+    %shard = spmd.reduce_scatter sum %whole dim 2 over ["tp"] : tensor<2x8x12x6xbf16> -> tensor<2x8x6x6xbf16>
+    %slice = spmd.local_slice %shard dim 1 over ["tp"] : tensor<2x8x6x6xbf16> -> tensor<2x4x6x6xbf16>
+    %relu = graph.relu %slice : tensor<2x4x6x6xbf16>
+    %all = graph.reduce sum %relu [0, 1, 2, 3] : (tensor<2x4x6x6xbf16>) -> tensor<f32>
+    spmd.report loss_sum %all, count %all : tensor<f32>, tensor<f32>
+    spmd.yield
+  }
+}
+
 // Images of f32 stay as they are.
 // CHECK-LABEL: func.func @single
 // CHECK-NOT: graph.transpose
