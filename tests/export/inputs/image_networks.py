@@ -132,6 +132,46 @@ class Restorer(nn.Module):
         return ((parts[:, :3] - x) ** 2).mean() + (x - parts[:, 3:6].roll(1, 3)).abs().mean() + 0 * y.float().mean()
 
 
+class Denoiser(nn.Module):
+    """A U-Net: blocks with group norms that are told a number, skips that are joined, attention, nearest up-sampling, means."""
+
+    class Block(nn.Module):
+        def __init__(self, before, after):
+            super().__init__()
+            self.norm1, self.norm2 = nn.GroupNorm(4, before), nn.GroupNorm(4, after)
+            self.first, self.second = nn.Conv2d(before, after, 3, padding=1), nn.Conv2d(after, after, 3, padding=1)
+            self.time, self.skip = nn.Linear(8, after), nn.Conv2d(before, after, 1)
+
+        def forward(self, x, time):
+            y = self.first(F.silu(self.norm1(x))) + self.time(time)[:, :, None, None]
+            return self.skip(x) + self.second(F.silu(self.norm2(y)))
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.first, self.shrink = nn.Linear(1, 8), nn.Conv2d(3, 16, 3, padding=1), nn.Conv2d(16, 16, 3, 2, 1)
+        self.down, self.deep = Denoiser.Block(16, 16), Denoiser.Block(16, 32)
+        self.norm, self.qkv, self.out = nn.GroupNorm(4, 32), nn.Linear(32, 96), nn.Linear(32, 32)
+        self.squeeze, self.up1, self.up2 = nn.Conv2d(32, 32, 1), Denoiser.Block(48, 16), Denoiser.Block(32, 16)
+        self.whole, self.last = nn.GroupNorm(1, 16), nn.Conv2d(16, 3, 3, padding=1)
+
+    def attend(self, x):
+        b, c, h, w = x.shape
+        y = self.norm(x).flatten(2).transpose(1, 2)
+        q, k, v = (part.view(b, h * w, 2, c // 2).transpose(1, 2) for part in self.qkv(y).chunk(3, -1))
+        y = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(b, h * w, c)
+        return x + self.out(y).transpose(1, 2).reshape(b, c, h, w)
+
+    def forward(self, x, y):
+        time = F.silu(self.embed(y[:, 0, :1].to(x.dtype)))
+        wide = self.first(x)
+        level = self.down(wide, time)
+        small = self.shrink(level)
+        deep = self.attend(self.deep(small, time))
+        deep = deep * torch.sigmoid(self.squeeze(deep.mean((2, 3), keepdim=True)))
+        deep = F.interpolate(self.up1(torch.cat([deep, small], 1), time), scale_factor=2.0, mode="nearest")
+        return F.mse_loss(self.last(F.silu(self.whole(self.up2(torch.cat([deep, level], 1), time)))), x)
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(os.path.join(folder, "data"), exist_ok=True)
@@ -140,7 +180,7 @@ def main():
     numpy.save(os.path.join(folder, "data", "x.npy"), x.numpy())
     numpy.save(os.path.join(folder, "data", "y.npy"), y.numpy())
     losses = {}
-    for network in (Segmenter, Resampler, Next, Transformer, Wave, Volume, Restorer):
+    for network in (Segmenter, Resampler, Next, Transformer, Wave, Volume, Restorer, Denoiser):
         name = network.__name__.lower()
         module = network()
         dtcc_export.export(module, {"x": x[:ROWS], "y": y[:ROWS]}, os.path.join(folder, f"{name}.onnx"))
