@@ -105,9 +105,9 @@ public:
 using Cases = std::vector<KernelCase>;
 
 void addCopies(Cases &cases) {
-  // The last one is more than four times what one grid holds.
+  // One is more than four times what one grid holds. The last two are transposed, in tiles of pairs and of cells.
   const std::vector<std::vector<int64_t>> shapes = {
-      {}, {1000}, {3, 4, 5}, {2, 16, 8}, {1, 7, 1, 9}, {2, 2, 2, 2, 2, 2, 2, 2}, {3, 30001}};
+      {}, {1000}, {3, 4, 5}, {2, 16, 8}, {1, 7, 1, 9}, {2, 2, 2, 2, 2, 2, 2, 2}, {3, 30001}, {64, 2, 130}, {65, 3, 66}};
   for (auto type : {DTCC_F32, DTCC_BF16})
     for (const auto &shape : shapes)
       for (int kind : {0, 1, 2}) {

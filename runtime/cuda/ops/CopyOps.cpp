@@ -8,8 +8,10 @@
 #include "runtime/cuda/kernels/Copy.h"
 #include "runtime/cuda/ops/CudaOps.h"
 #include "runtime/cuda/ops/Launch.h"
+#include "runtime/cuda/ops/Transposing.h"
 
 #include <cstring>
+#include <optional>
 #include <vector>
 
 namespace dtcc::rt::cuda {
@@ -28,8 +30,8 @@ public:
       empty |= to.sizes[d] == 0;
       if (to.sizes[d] == 1)
         continue;
-      Dim here{to.sizes[d], from.strides[d] * bytes, to.strides[d] * bytes};
-      if (Dim *last = dims.empty() ? nullptr : &dims.back();
+      CopyDim here{to.sizes[d], from.strides[d] * bytes, to.strides[d] * bytes};
+      if (CopyDim *last = dims.empty() ? nullptr : &dims.back();
           last && last->from == here.size * here.from && last->to == here.size * here.to)
         *last = {last->size * here.size, here.from, here.to};
       else
@@ -56,7 +58,7 @@ public:
       --unit;
     StridedBox p = {};
     p.from = from, p.to = to, p.units = 1;
-    for (const Dim &dim : dims) {
+    for (const CopyDim &dim : dims) {
       bool last = &dim == &dims.back();
       p.sizes[p.rank] = last ? dim.size >> unit : dim.size;
       p.fromStrides[p.rank] = last ? int64_t{1} << unit : dim.from;
@@ -71,10 +73,11 @@ public:
     kernels[unit](call, loopBlocks(partsOf(p.units, copyThreads), launcher), copyThreads, p);
   }
 
+  bool isEmpty() const { return empty; }
+  /// Outermost first; the last one counts adjacent bytes.
+  const std::vector<CopyDim> &dimensions() const { return dims; }
+
 private:
-  struct Dim {
-    int64_t size, from, to; // strides in bytes
-  };
   bool fits(int64_t unit) const {
     if (dims.back().size % unit)
       return false;
@@ -85,19 +88,28 @@ private:
   }
 
   Launcher &launcher;
-  std::vector<Dim> dims; // outermost first; the last one counts adjacent bytes
-  Kernel kernels[5];     // by the unit's logarithm
+  std::vector<CopyDim> dims;
+  Kernel kernels[5]; // by the unit's logarithm
   int widest = 0;
   bool empty = false;
 };
 
 class CopyOp final : public CudaOp {
 public:
-  CopyOp(const dtcc_view &from, const dtcc_view &to, Launcher &launcher) : box(from, to, copies, launcher) {}
-  void run(Rank &, const Call &call) override { box.run(call, call.buffers[0], call.buffers[1], nullptr); }
+  CopyOp(const dtcc_view &from, const dtcc_view &to, Launcher &launcher) : box(from, to, copies, launcher) {
+    if (!box.isEmpty())
+      transposing = Transposing::make(box.dimensions(), launcher);
+  }
+  void run(Rank &, const Call &call) override {
+    if (transposing && transposing->fits(call.buffers[0], call.buffers[1]))
+      transposing->run(call, call.buffers[0], call.buffers[1]);
+    else
+      box.run(call, call.buffers[0], call.buffers[1], nullptr);
+  }
 
 private:
   Box box;
+  std::optional<Transposing> transposing;
 };
 
 /// A copy to or from host memory.
