@@ -30,6 +30,8 @@ inline constexpr const char *messagesName = "messages";
 inline constexpr int64_t productBytes = int64_t{32} << 20;
 /// Besides, the gradient of a bias of n cells, which the library cannot add to another.
 constexpr int64_t productSums(int64_t n) { return (4 * n + 255) / 256 * 256; }
+/// A recurrent layer: its products, and behind them the floats that the reset gate leaves of a gru's state.
+constexpr int64_t recurrence(int64_t resetCells) { return productBytes + 4 * resetCells; }
 /// A sum of squares: a double a block.
 inline constexpr int64_t sumSquaresBytes = 8 * 2048;
 

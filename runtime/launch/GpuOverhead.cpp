@@ -28,6 +28,14 @@ static int64_t membersOf(const Image &image, const dtcc_communicator &communicat
   return members;
 }
 
+/// Launches of a command: most have one, a recurrent layer some in each of its steps.
+static int64_t launchesOf(const Image &image, const dtcc_command &command) {
+  constexpr int64_t stepLaunches = 3;
+  const bool isRecurrent =
+      command.kind == DTCC_LIBRARY && (command.op == DTCC_LIB_RECURRENCE || command.op == DTCC_LIB_RECURRENCE_GRAD);
+  return isRecurrent ? stepLaunches * image.views()[image.operands(command)[0]].sizes[0] : 1;
+}
+
 namespace {
 
 /// Uses for which NCCL allocates buffers in a communicator: its own algorithms, messages between all members, or
@@ -73,7 +81,9 @@ GpuOverhead gpuOverhead(const Image &image, const dtcc_stage &stage) {
   // Steps with messages or rows on their way are none.
   if (isGraph)
     for (const dtcc_action &action : rowsOf(stage.actions, image.actions()))
-      result.graph += image.phases()[action.phase].command_count * gpu_memory::launchBytes;
+      for (const dtcc_phase &phase = image.phases()[action.phase];
+           const dtcc_command &command : image.commands().subspan(phase.first_command, phase.command_count))
+        result.graph += launchesOf(image, command) * gpu_memory::launchBytes;
   return result;
 }
 

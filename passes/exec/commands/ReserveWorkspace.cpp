@@ -15,6 +15,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/exec/Passes.h"
 #include "runtime/abi/GpuWorkspace.h"
+#include "runtime/abi/RecurrentCell.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>
@@ -77,6 +78,14 @@ static int64_t groupedBytes(LibraryOp op) {
   return gpu_workspace::grouped(rows, viewShape(op.getIns()[1])[0], out[0] == rows ? 0 : rows * out[1]);
 }
 
+/// The first parameter of a recurrent layer is its cell, and its inputs are [t, b, g, h], those of a gradient [t, b,
+/// h].
+static int64_t recurrenceBytes(LibraryOp op) {
+  const auto cell = static_cast<RecurrentCell>(cast<IntegerAttr>(op.getParameters()[0]).getInt());
+  ArrayRef<int64_t> inputs = viewShape(op.getIns()[0]);
+  return gpu_workspace::recurrence(cell == RecurrentCell::Gru ? inputs[1] * inputs.back() : 0);
+}
+
 /// Ops that are not named need none.
 static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
   static const llvm::StringMap<int64_t (*)(LibraryOp)> table = {
@@ -103,6 +112,8 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
        [](LibraryOp op) {
          return gpu_workspace::grouped(viewShape(op.getIns()[2])[0], viewShape(op.getOuts()[0])[0], 0);
        }},
+      {"recurrence", recurrenceBytes},
+      {"recurrence_grad", recurrenceBytes},
       {"adamw", updateBytes},
       {"sgd", updateBytes},
       {"adagrad", updateBytes},

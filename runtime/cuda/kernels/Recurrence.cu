@@ -1,12 +1,11 @@
-//===- Recurrence.cu - Recurrent layers, all steps in one launch
+//===- Recurrence.cu - The functions of a recurrent layer's cells
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Samples do not read each other, so a block takes one through all steps and waits for nobody. It reads the weights in
-// every step, from the second cache. Forwards a warp sums a row of weights; backwards a thread sums a column.
+// What stands between the products of states and weights, which a library computes for all samples at a time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,81 +22,102 @@ DTCC_DEVICE float logistic(float x) { return 1 / (1 + exponential(-x)); }
 DTCC_DEVICE float logisticSlope(float y) { return y * (1 - y); }
 DTCC_DEVICE float tangentSlope(float y) { return 1 - y * y; }
 
-/// Row `at` of [.., units] of step number i, of tensors [t, b, ..].
-DTCC_DEVICE int64_t rowOf(const RecurrentLayer &layer, int64_t i) {
-  return (layer.reverse ? layer.steps - 1 - i : i) * layer.samples + blockX();
+/// A unit of a sample in one step.
+struct Unit {
+  int64_t state;  // its place in [b, h]
+  int64_t cell;   // in tensors [t, b, h]
+  int64_t gates;  // the first of its gates in [t, b, gates, h]
+  int64_t saved;  // the first that is saved, in [t, b, saved, h]
+  int64_t before; // in [t, b, h] of the step before; -1: there is none
+  bool exists;
+};
+
+DTCC_DEVICE Unit unitOf(const RecurrentLayer &layer, int64_t step) {
+  const int64_t i = blockX() * recurrenceThreads + threadIndex(), n = layer.units, states = layer.samples * n;
+  const int64_t time = layer.reverse ? layer.steps - 1 - step : step, earlier = layer.reverse ? time + 1 : time - 1;
+  const int64_t row = time * layer.samples + i / n;
+  return {i,
+          time * states + i,
+          row * layer.gates * n + i % n,
+          row * layer.saved * n + i % n,
+          step == 0 ? -1 : earlier * states + i,
+          i < states};
 }
 
-/// The state before step number i, of `states` [t, b, h] and `start` [b, h].
-DTCC_DEVICE const float *stateBefore(const RecurrentLayer &layer, int64_t i, const float *states, const float *start) {
-  return i == 0 ? start + blockX() * layer.units : states + rowOf(layer, i - 1) * layer.units;
+/// The state before the step, of `states` [t, b, h] and `start` [b, h].
+DTCC_DEVICE float before(const Unit &unit, const float *states, const float *start) {
+  return unit.before < 0 ? start[unit.state] : states[unit.before];
 }
 
-/// The sum of w[k] * x[k] and, with `scale`, of w[k] * x[k] * scale[k], in all lanes of the warp.
-DTCC_DEVICE float warpDot(const float *w, const float *x, const float *scale, int64_t count) {
-  float sum = 0;
-  for (int64_t k = lane(); k < count; k += warpSize)
-    sum += w[k] * (scale ? x[k] * scale[k] : x[k]);
-  for (int mask = warpSize / 2; mask > 0; mask /= 2)
-    sum += exchange(sum, mask);
-  return sum;
-}
+} // namespace
 
-/// The sum over rows of d[row] times column k of the weights.
-DTCC_DEVICE float columnDot(const float *weight, const float *d, int64_t rows, int64_t units, int64_t k) {
-  float sum = 0;
-  for (int64_t row = 0; row < rows; ++row)
-    sum += d[row] * weight[row * units + k];
-  return sum;
-}
-
-/// One unit of one step. `sums`: the products of its gates.
-DTCC_DEVICE void step(const RecurrenceForward &p, int64_t i, int64_t u, const float (&sums)[4]) {
+DTCC_KERNEL(recurrence_inputs, RecurrenceForward, recurrenceThreads) {
   const RecurrentLayer &layer = p.layer;
-  const int64_t row = rowOf(layer, i), n = layer.units;
-  const float *projected = p.x.projected + row * layer.gates * n + u;
-  float *saved = p.x.gates + row * layer.saved * n + u, *h = p.x.h + row * n + u;
+  const int64_t n = layer.units, gates = layer.gates * n, projected = p.x.bias ? 2 * n : gates;
+  const int64_t i = blockX() * recurrenceThreads + threadIndex(), row = i / gates, column = i % gates;
+  if (row >= layer.steps * layer.samples)
+    return;
+  p.x.gates[row * layer.saved * n + column] = column < projected ? p.x.projected[i] : p.x.bias[column - projected];
+}
+
+DTCC_KERNEL(recurrence_reset, RecurrenceForward, recurrenceThreads) {
+  const Unit unit = unitOf(p.layer, p.step);
+  if (!unit.exists)
+    return;
+  float &gate = p.x.gates[unit.saved + p.layer.units];
+  const float reset = gate = logistic(gate);
+  p.x.read[unit.state] = reset * before(unit, p.x.h, p.x.start);
+}
+
+DTCC_KERNEL(recurrence_step, RecurrenceForward, recurrenceThreads) {
+  const RecurrentLayer &layer = p.layer;
+  const Unit unit = unitOf(layer, p.step);
+  if (!unit.exists)
+    return;
+  const int64_t n = layer.units;
+  float *saved = p.x.gates + unit.saved, *h = p.x.h + unit.cell;
   switch (layer.cell) {
   case RecurrentCell::Tanh:
-    *h = saved[0] = hyperbolicTangent(projected[0] + sums[0]);
+    *h = saved[0] = hyperbolicTangent(saved[0]);
     return;
   case RecurrentCell::Relu:
-    *h = saved[0] = largest(projected[0] + sums[0], 0.0f);
+    *h = saved[0] = largest(saved[0], 0.0f);
     return;
   case RecurrentCell::Lstm: {
-    const float in = logistic(projected[0] + sums[0]), out = logistic(projected[n] + sums[1]);
-    const float forget = logistic(projected[2 * n] + sums[2]), fresh = hyperbolicTangent(projected[3 * n] + sums[3]);
-    const float c = forget * stateBefore(layer, i, p.x.c, p.x.cStart)[u] + in * fresh;
+    const float in = logistic(saved[0]), out = logistic(saved[n]);
+    const float forget = logistic(saved[2 * n]), fresh = hyperbolicTangent(saved[3 * n]);
+    const float c = forget * before(unit, p.x.c, p.x.cStart) + in * fresh;
     saved[0] = in, saved[n] = out, saved[2 * n] = forget, saved[3 * n] = fresh;
-    p.x.c[row * n + u] = c;
+    p.x.c[unit.cell] = c;
     *h = out * hyperbolicTangent(c);
     return;
   }
   case RecurrentCell::Gru:
   case RecurrentCell::GruResetAfter: {
-    const float before = stateBefore(layer, i, p.x.h, p.x.start)[u], update = logistic(projected[0] + sums[0]);
-    float input = projected[2 * n] + sums[2];
-    if (p.x.bias) {
-      const float reset = logistic(projected[n] + sums[1]), product = sums[2] + p.x.bias[u];
-      input = projected[2 * n] + reset * product;
-      saved[n] = reset, saved[2 * n] = product;
+    const float update = logistic(saved[0]);
+    float input = saved[2 * n];
+    if (p.x.bias) { // the reset gate weighs the product, which is saved
+      const float reset = saved[n] = logistic(saved[n]);
+      input = p.x.projected[unit.gates + 2 * n] + reset * input;
     }
     const float fresh = hyperbolicTangent(input);
     saved[0] = update, saved[(layer.saved - 1) * n] = fresh;
-    *h = (1 - update) * fresh + update * before;
+    *h = (1 - update) * fresh + update * before(unit, p.x.h, p.x.start);
     return;
   }
   }
 }
 
-/// The slopes of one unit of one step.
-DTCC_DEVICE void stepGrad(const RecurrenceBackward &p, int64_t i, int64_t u) {
+DTCC_KERNEL(recurrence_step_grad, RecurrenceBackward, recurrenceThreads) {
   const RecurrentLayer &layer = p.layer;
-  const int64_t row = rowOf(layer, i), n = layer.units;
-  const float *saved = p.x.gates + row * layer.saved * n + u;
-  float *d = p.x.dprojected + row * layer.gates * n + u, *carried = p.x.dstart + blockX() * n + u;
-  const float dh = p.x.dh[row * n + u] + *carried;
-  *carried = 0;
+  const Unit unit = unitOf(layer, p.step);
+  if (!unit.exists)
+    return;
+  const int64_t n = layer.units;
+  const bool isLast = p.step == layer.steps - 1; // nothing is carried yet
+  const float *saved = p.x.gates + unit.saved;
+  float *d = p.x.dprojected + unit.gates, *carried = p.x.dstart + unit.state;
+  const float dh = p.x.dh[unit.cell] + (isLast ? 0 : *carried);
   switch (layer.cell) {
   case RecurrentCell::Tanh:
     d[0] = dh * tangentSlope(saved[0]);
@@ -107,12 +127,13 @@ DTCC_DEVICE void stepGrad(const RecurrenceBackward &p, int64_t i, int64_t u) {
     return;
   case RecurrentCell::Lstm: {
     const float in = saved[0], out = saved[n], forget = saved[2 * n], fresh = saved[3 * n];
-    const float c = hyperbolicTangent(p.x.c[row * n + u]);
-    float *cCarried = p.x.dcStart + blockX() * n + u;
-    const float dc = *cCarried + dh * out * tangentSlope(c) + (p.x.dc ? p.x.dc[row * n + u] : 0);
+    const float c = hyperbolicTangent(p.x.c[unit.cell]);
+    float *cCarried = p.x.dcStart + unit.state;
+    const float dc = (isLast ? 0 : *cCarried) + dh * out * tangentSlope(c) + (p.x.dc ? p.x.dc[unit.cell] : 0);
+    // Gates may lie where their gradients are written: all are read by now.
     d[0] = dc * fresh * logisticSlope(in);
     d[n] = dh * c * logisticSlope(out);
-    d[2 * n] = dc * stateBefore(layer, i, p.x.c, p.x.cStart)[u] * logisticSlope(forget);
+    d[2 * n] = dc * before(unit, p.x.c, p.x.cStart) * logisticSlope(forget);
     d[3 * n] = dc * in * tangentSlope(fresh);
     *cCarried = dc * forget;
     return;
@@ -120,13 +141,13 @@ DTCC_DEVICE void stepGrad(const RecurrenceBackward &p, int64_t i, int64_t u) {
   case RecurrentCell::Gru:
   case RecurrentCell::GruResetAfter: {
     const float update = saved[0], reset = saved[n], product = saved[2 * n], fresh = saved[(layer.saved - 1) * n];
-    const float before = stateBefore(layer, i, p.x.h, p.x.start)[u];
-    const float dupdate = dh * (before - fresh) * logisticSlope(update),
-                dfresh = dh * (1 - update) * tangentSlope(fresh);
+    const float state = before(unit, p.x.h, p.x.start);
+    const float dupdate = dh * (state - fresh) * logisticSlope(update);
+    const float dfresh = dh * (1 - update) * tangentSlope(fresh);
     d[0] = dupdate, d[2 * n] = dfresh;
     *carried = dh * update;
     if (p.x.dproducts) {
-      float *products = p.x.dproducts + row * layer.gates * n + u;
+      float *products = p.x.dproducts + unit.gates;
       d[n] = products[n] = dfresh * product * logisticSlope(reset);
       products[0] = dupdate, products[2 * n] = dfresh * reset;
     }
@@ -135,65 +156,12 @@ DTCC_DEVICE void stepGrad(const RecurrenceBackward &p, int64_t i, int64_t u) {
   }
 }
 
-} // namespace
-
-DTCC_KERNEL(recurrence, RecurrenceForward, recurrenceThreads) {
-  const RecurrentLayer &layer = p.layer;
-  const int64_t n = layer.units;
-  constexpr int warps = recurrenceThreads / warpSize;
-  for (int64_t i = 0; i < layer.steps; ++i) {
-    const float *before = stateBefore(layer, i, p.x.h, p.x.start);
-    const int64_t row = rowOf(layer, i);
-    const float *projected = p.x.projected + row * layer.gates * n;
-    float *reset = p.x.gates + row * layer.saved * n + n;
-    const bool resets = layer.wholeGates < layer.gates;
-    for (int64_t u = warp(); resets && u < n; u += warps) {
-      const float sum = warpDot(p.x.weight + (n + u) * n, before, nullptr, n);
-      if (lane() == 0)
-        reset[u] = logistic(projected[n + u] + sum);
-    }
-    if (resets)
-      synchronize();
-    for (int64_t u = warp(); u < n; u += warps) {
-      float sums[4] = {0, 0, 0, 0};
-#pragma unroll
-      for (int gate = 0; gate < 4; ++gate)
-        if (gate < layer.gates)
-          sums[gate] = warpDot(p.x.weight + (gate * n + u) * n, before, gate < layer.wholeGates ? nullptr : reset, n);
-      if (lane() == 0)
-        step(p, i, u, sums);
-    }
-    synchronize();
-  }
-}
-
-DTCC_KERNEL(recurrence_grad, RecurrenceBackward, recurrenceThreads) {
-  const RecurrentLayer &layer = p.layer;
-  const int64_t n = layer.units, sample = blockX() * n;
-  // A thread has the same units in every loop.
-  for (int64_t u = threadIndex(); u < n; u += recurrenceThreads) {
-    p.x.dstart[sample + u] = 0;
-    if (p.x.dcStart)
-      p.x.dcStart[sample + u] = 0;
-  }
-  for (int64_t i = layer.steps - 1; i >= 0; --i) {
-    for (int64_t u = threadIndex(); u < n; u += recurrenceThreads)
-      stepGrad(p, i, u);
-    synchronize();
-    const int64_t row = rowOf(layer, i);
-    float *d = p.x.dprojected + row * layer.gates * n;
-    if (layer.wholeGates < layer.gates) {
-      const float *before = stateBefore(layer, i, p.x.h, p.x.start);
-      for (int64_t k = threadIndex(); k < n; k += recurrenceThreads) {
-        const float read = columnDot(p.x.weight + 2 * n * n, d + 2 * n, n, n, k);
-        const float reset = p.x.gates[row * layer.saved * n + n + k];
-        d[n + k] = read * before[k] * logisticSlope(reset);
-        p.x.dstart[sample + k] += read * reset;
-      }
-      synchronize();
-    }
-    const float *products = p.x.dproducts ? p.x.dproducts + row * layer.gates * n : d;
-    for (int64_t k = threadIndex(); k < n; k += recurrenceThreads)
-      p.x.dstart[sample + k] += columnDot(p.x.weight, products, layer.wholeGates * n, n, k);
-  }
+DTCC_KERNEL(recurrence_reset_grad, RecurrenceBackward, recurrenceThreads) {
+  const Unit unit = unitOf(p.layer, p.step);
+  if (!unit.exists)
+    return;
+  const int64_t n = p.layer.units;
+  const float read = p.x.read[unit.state], reset = p.x.gates[unit.saved + n];
+  p.x.dprojected[unit.gates + n] = read * before(unit, p.x.h, p.x.start) * logisticSlope(reset);
+  p.x.dstart[unit.state] += read * reset;
 }

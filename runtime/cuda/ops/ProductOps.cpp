@@ -11,10 +11,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/cuda/ops/ProductOps.h"
+
 #include "runtime/cuda/driver/TunableOp.h"
 #include "runtime/cuda/kernels/product/Product.h"
 #include "runtime/cuda/kernels/product/ProductEpilogue.h"
-#include "runtime/cuda/ops/LibraryProduct.h"
 #include "runtime/cuda/ops/Operands.h"
 
 namespace dtcc::rt::cuda {
@@ -28,15 +29,15 @@ void bindStrides(int64_t (&strides)[3], const dtcc_view &view) {
 /// A product, and a bias of f32 that is added to it.
 class OwnProduct final : public CudaOp {
 public:
-  OwnProduct(const ProductCommand &command, const CheckedOperands &operands, Launcher &launcher)
+  OwnProduct(const ProductCommand &command, const std::vector<ProductView> &views, Launcher &launcher)
       : command(command), kernel(launcher, "Product", "product") {
     p.g = command.g, p.m = command.m, p.k = command.k, p.n = command.n;
     p.type = static_cast<int32_t>(command.type), p.outType = static_cast<int32_t>(command.outType);
-    bindStrides(p.lhsStrides, operands.operand(0));
-    bindStrides(p.rhsStrides, operands.operand(1));
-    bindStrides(p.outStrides, operands.operand(command.out));
+    bindStrides(p.lhsStrides, views[0].view);
+    bindStrides(p.rhsStrides, views[1].view);
+    bindStrides(p.outStrides, views[command.out].view);
     if (command.bias)
-      p.biasStride = strideOf(operands.operand(*command.bias), 0);
+      p.biasStride = strideOf(views[*command.bias].view, 0);
   }
   void run(Rank &rank, const Call &call) override {
     p.lhs = call.buffers[0], p.rhs = call.buffers[1], p.out = call.buffers[command.out];
@@ -173,21 +174,21 @@ std::unique_ptr<CudaOp> thenByOurs(const ProductCommand &command, const std::vec
 }
 
 /// A product by kernels of ours: its own adds a bias of f32.
-std::unique_ptr<CudaOp> makeOwnProduct(const ProductCommand &command, const CheckedOperands &operands,
-                                       const std::vector<ProductView> &views, Launcher &launcher) {
+std::unique_ptr<CudaOp> makeOwnProduct(const ProductCommand &command, const std::vector<ProductView> &views,
+                                       Launcher &launcher) {
   const bool addsBias = command.biasType == DTCC_F32 && command.activation == ProductActivation::None && !command.sums;
-  auto product = std::make_unique<OwnProduct>(addsBias ? command : command.alone(), operands, launcher);
+  auto product = std::make_unique<OwnProduct>(addsBias ? command : command.alone(), views, launcher);
   if (addsBias)
     return product;
   return thenByOurs(command, views, launcher, std::move(product));
 }
 
-/// The library does not ask a predicate.
-std::unique_ptr<CudaOp> bindProduct(const ProductCommand &command, const CheckedOperands &operands, Rank &rank,
-                                    Launcher &launcher) {
-  const std::vector<ProductView> views = productViews(operands, rank);
-  if (operands.isPredicated() || !launcher.products())
-    return makeOwnProduct(command, operands, views, launcher);
+} // namespace
+
+std::unique_ptr<CudaOp> bindProduct(const ProductCommand &command, const std::vector<ProductView> &views,
+                                    bool isPredicated, Rank &rank, Launcher &launcher) {
+  if (isPredicated || !launcher.products())
+    return makeOwnProduct(command, views, launcher);
   auto byLibrary = [=, &rank, &launcher] { return bindLibraryProduct(command, views, rank, launcher); };
   auto byBoth = [=, &rank, &launcher] {
     std::unique_ptr<CudaOp> product = bindLibraryProduct(command.alone(), views, rank, launcher);
@@ -199,20 +200,20 @@ std::unique_ptr<CudaOp> bindProduct(const ProductCommand &command, const Checked
     ways.push_back({"cublaslt+ours", byBoth});
   if (auto op = TunableOp::make(productLibrary(), textOf(command, views, rank), std::move(ways)))
     return op;
-  return makeOwnProduct(command, operands, views, launcher);
+  return makeOwnProduct(command, views, launcher);
 }
-
-} // namespace
 
 template <>
 std::unique_ptr<CudaOp> bindCudaOp<DTCC_LIB_MATMUL>(const CheckedOperands &operands, Rank &rank, Launcher &launcher) {
-  return bindProduct(ProductCommand::matmul(operands), operands, rank, launcher);
+  return bindProduct(ProductCommand::matmul(operands), productViews(operands, rank), operands.isPredicated(), rank,
+                     launcher);
 }
 
 template <>
 std::unique_ptr<CudaOp> bindCudaOp<DTCC_LIB_MATMUL_EPILOGUE>(const CheckedOperands &operands, Rank &rank,
                                                              Launcher &launcher) {
-  return bindProduct(ProductCommand::matmulEpilogue(operands), operands, rank, launcher);
+  return bindProduct(ProductCommand::matmulEpilogue(operands), productViews(operands, rank), operands.isPredicated(),
+                     rank, launcher);
 }
 
 } // namespace dtcc::rt::cuda

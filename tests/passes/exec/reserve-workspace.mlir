@@ -19,6 +19,38 @@ exec.program @product mesh @mesh {
   }
 }
 
+// A recurrent layer multiplies its states with its weights. A gru also stores what the reset gate leaves of them.
+// CHECK-LABEL: exec.program @lstm
+// CHECK: exec.arena @operations : 33554432
+exec.program @lstm mesh @mesh {
+  exec.arena @activations : 0
+  exec.buffer @x : 4096 in @activations persistent
+  exec.buffer @w : 1024 in @activations persistent
+  exec.buffer @s : 256 in @activations persistent
+  exec.phase @microbatch {
+    %x = exec.view @x[0] : memref<3x2x4x8xf32>
+    %w = exec.view @w[0] : memref<4x8x8xf32>
+    %s = exec.view @s[0] : memref<2x8xf32>
+    %h = exec.view @x[0] : memref<3x2x8xf32>
+    exec.library "recurrence" ins(%x, %w, %s, %s : memref<3x2x4x8xf32>, memref<4x8x8xf32>, memref<2x8xf32>, memref<2x8xf32>) outs(%h, %h, %x : memref<3x2x8xf32>, memref<3x2x8xf32>, memref<3x2x4x8xf32>) [2, 0]
+  }
+}
+// CHECK-LABEL: exec.program @gru
+// CHECK: exec.arena @operations : 33554688
+exec.program @gru mesh @mesh {
+  exec.arena @activations : 0
+  exec.buffer @x : 4096 in @activations persistent
+  exec.buffer @w : 1024 in @activations persistent
+  exec.buffer @s : 256 in @activations persistent
+  exec.phase @microbatch {
+    %x = exec.view @x[0] : memref<3x2x3x8xf32>
+    %w = exec.view @w[0] : memref<3x8x8xf32>
+    %s = exec.view @s[0] : memref<2x8xf32>
+    %h = exec.view @x[0] : memref<3x2x8xf32>
+    exec.library "recurrence" ins(%x, %w, %s : memref<3x2x3x8xf32>, memref<3x8x8xf32>, memref<2x8xf32>) outs(%h, %x : memref<3x2x8xf32>, memref<3x2x3x8xf32>) [3, 0]
+  }
+}
+
 // Ops that need none plan none.
 // CHECK-LABEL: exec.program @merge
 // CHECK-NOT: @operations
