@@ -1,7 +1,7 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PyTorch's GPT-2, LLaMA, ResNet-50 or ViT-L on one GPU: bf16 autocast, scaled_dot_product_attention, images with channels
-last, fused AdamW; eager, or torch.compile.
+"""PyTorch's GPT-2, LLaMA, ResNet-50, ViT-L or a network of networks.py on one GPU: bf16 autocast,
+scaled_dot_product_attention, images with channels last, fused AdamW; eager, or torch.compile.
 
     python3 tests/gpu/peer.py gpt2 --layers 12 --width 768 --heads 12 --batch 512 --microbatches 32 --seq 1024 [--compile]
     python3 tests/gpu/peer.py resnet50 --batch 256 --microbatches 1 [--compile]     # torchvision's, as vit-large
@@ -16,6 +16,8 @@ import time
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+import networks
 
 
 class Gpt2Block(nn.Module):
@@ -132,9 +134,24 @@ def images(arguments):
     return model, loss_of, draw
 
 
+def other(arguments):
+    """The same of networks.py."""
+    inputs = networks.INPUTS[arguments.network]
+    model = networks.build(arguments.network).cuda()
+    if any(len(what["sizes"]) == 3 for what in inputs.values()):
+        model = model.to(memory_format=torch.channels_last)
+
+    def sample(what):
+        sizes = (arguments.batch, *what["sizes"])
+        if "below" in what:
+            return torch.randint(what["below"], sizes, device="cuda")
+        return torch.randn(sizes, device="cuda").to(memory_format=torch.channels_last)
+    return model, model, lambda: tuple(sample(what) for what in inputs.values())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("network", choices=(*NETWORKS, *IMAGES))
+    parser.add_argument("network", choices=(*NETWORKS, *IMAGES, *networks.INPUTS))
     for name, value in (("layers", 12), ("width", 768), ("heads", 12), ("batch", 512), ("microbatches", 32), ("seq", 1024),
                         ("steps", 8), ("warmup", 3)):
         parser.add_argument(f"--{name}", type=int, default=value)
@@ -142,7 +159,8 @@ def main():
     parser.add_argument("--vocabulary", type=int, help="the network's own, or what it is padded to")
     arguments = parser.parse_args()
     torch.manual_seed(0)
-    model, loss_of, draw = (language if arguments.network in NETWORKS else images)(arguments)
+    kind = language if arguments.network in NETWORKS else images if arguments.network in IMAGES else other
+    model, loss_of, draw = kind(arguments)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
     if arguments.compile:
         loss_of = torch.compile(loss_of)

@@ -1,16 +1,16 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""shape.py NETWORK LAYERS WIDTH HEADS FILE.onnx: exports GPT-2 or LLaMA of that shape (peer.py) and drops its weights.
+"""shape.py FILE.onnx NETWORK [LAYERS WIDTH HEADS]: exports GPT-2 or LLaMA of that shape (peer.py), or one of networks.py.
 
 Needs PyTorch, transformers, and tools/export in PYTHONPATH.
 """
-import os
 import sys
 
 import torch
 import transformers
 
 import dtcc_export
+import networks
 
 
 def gpt2(layers, width, heads):
@@ -28,12 +28,20 @@ def llama(layers, width, heads):
         attn_implementation="sdpa"))
 
 
+def sample(what):
+    """Two samples of an input of networks.py."""
+    sizes = (2, *what["sizes"])
+    return torch.randint(what["below"], sizes) if "below" in what else torch.randn(sizes)
+
+
 def main():
-    network, file = {"gpt2": gpt2, "llama": llama}[sys.argv[1]], sys.argv[5]
-    ids = torch.zeros(2, 64, dtype=torch.int64)
-    dtcc_export.export(network(*map(int, sys.argv[2:5])), {"input_ids": ids, "labels": ids}, file)
-    if os.path.exists(file + ".data"):
-        os.remove(file + ".data")
+    file, network, *sizes = sys.argv[1:]
+    if network in networks.INPUTS:
+        inputs = {name: sample(what) for name, what in networks.INPUTS[network].items()}
+        dtcc_export.export(networks.build(network), inputs, file)
+    else:
+        ids = torch.zeros(2, 64, dtype=torch.int64)
+        dtcc_export.export({"gpt2": gpt2, "llama": llama}[network](*map(int, sizes)), {"input_ids": ids, "labels": ids}, file)
 
 
 main()
