@@ -110,14 +110,14 @@ void addCopies(Cases &cases) {
       {}, {1000}, {3, 4, 5}, {2, 16, 8}, {1, 7, 1, 9}, {2, 2, 2, 2, 2, 2, 2, 2}, {3, 30001}, {64, 2, 130}, {65, 3, 66}};
   for (auto type : {DTCC_F32, DTCC_BF16})
     for (const auto &shape : shapes)
-      for (int kind : {0, 1, 2}) {
+      for (int kind : {0, 1, 2, 3}) {
         Maker m("copy " + std::to_string(shape.size()) + " kind " + std::to_string(kind), DTCC_LIB_COUNT);
         m.command().setKind(DTCC_COPY);
         std::vector<int> reversed;
-        for (size_t d = shape.size(); d-- > 0 && kind == 2;)
+        for (size_t d = shape.size(); d-- > 0 && kind >= 2;)
           reversed.push_back(static_cast<int>(d));
         m.floats(type, shape, reversed);
-        m.output(type, shape, {}, kind == 1 && !shape.empty() ? 3 : 0);
+        m.output(type, shape, kind == 3 ? reversed : std::vector<int>(), kind == 1 && !shape.empty() ? 3 : 0);
         m.made.tolerance = 0;
         cases.push_back(m.made);
         Maker f("fill " + std::to_string(shape.size()) + " kind " + std::to_string(kind), DTCC_LIB_COUNT);

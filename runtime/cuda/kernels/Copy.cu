@@ -20,19 +20,23 @@ struct Places {
   int64_t from, to;
 };
 
+/// The quotient of i by size d of the box.
+DTCC_DEVICE uint32_t quotient(const StridedBox &p, uint32_t i, int d) { return p.divisors[d].quotient(i); }
+DTCC_DEVICE int64_t quotient(const StridedBox &p, int64_t i, int d) { return i / p.sizes[d]; }
+
 /// Offsets of unit i in both boxes.
 template <typename Index> DTCC_DEVICE Places placesOf(const StridedBox &p, Index i) {
   Places places = {0, 0};
   for (int d = p.rank - 1; d >= 0; --d) {
-    Index size = static_cast<Index>(p.sizes[d]), at = d == 0 ? i : i % size;
-    i = d == 0 ? 0 : i / size;
+    const Index rest = d == 0 ? 0 : quotient(p, i, d), at = i - rest * static_cast<Index>(p.sizes[d]);
+    i = rest;
     places.from += static_cast<int64_t>(at) * p.fromStrides[d];
     places.to += static_cast<int64_t>(at) * p.toStrides[d];
   }
   return places;
 }
 
-/// Index: what numbers the units, the narrower the faster to divide. It holds four steps past the last unit.
+/// Index: what numbers the units; 32 bits where sizes have divisors. It holds four steps past the last unit.
 template <typename Index, typename Unit, bool fills> DTCC_DEVICE void moveUnits(const StridedBox &p) {
   const Index units = static_cast<Index>(p.units), step = static_cast<Index>(blocksX() * copyThreads);
   auto load = [&](const Places &places) DTCC_INLINE -> Unit {

@@ -10,8 +10,11 @@
 #include "runtime/cuda/ops/Launch.h"
 #include "runtime/cuda/ops/Transposing.h"
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace dtcc::rt::cuda {
@@ -20,23 +23,26 @@ namespace {
 const char *const copies[] = {"copy_1", "copy_2", "copy_4", "copy_8", "copy_16"};
 const char *const fills[] = {"fill_1", "fill_2", "fill_4", "fill_8", "fill_16"};
 
-/// A box of bytes: neighbouring dimensions joined, and the widest unit that its strides allow.
+/// A box of bytes: dimensions in the order of memory, neighbouring ones joined, and the widest unit that strides allow.
 class Box {
 public:
   Box(const dtcc_view &from, const dtcc_view &to, const char *const (&names)[5], Launcher &launcher)
       : launcher(launcher) {
     const int64_t bytes = dtcc_dtype_size(to.dtype);
+    std::vector<CopyDim> all;
     for (int d = 0; d < to.rank; ++d) {
       empty |= to.sizes[d] == 0;
-      if (to.sizes[d] == 1)
-        continue;
-      CopyDim here{to.sizes[d], from.strides[d] * bytes, to.strides[d] * bytes};
-      if (CopyDim *last = dims.empty() ? nullptr : &dims.back();
-          last && last->from == here.size * here.from && last->to == here.size * here.to)
-        *last = {last->size * here.size, here.from, here.to};
-      else
-        dims.push_back(here);
+      if (to.sizes[d] != 1)
+        all.push_back({to.sizes[d], from.strides[d] * bytes, to.strides[d] * bytes});
     }
+    // Images with channels last have their channels second among the dimensions: what counts is where cells lie.
+    std::ranges::sort(all, std::ranges::greater(), [](const CopyDim &dim) { return std::pair(dim.to, dim.from); });
+    for (const CopyDim &dim : all)
+      if (CopyDim *last = dims.empty() ? nullptr : &dims.back();
+          last && last->from == dim.size * dim.from && last->to == dim.size * dim.to)
+        *last = {last->size * dim.size, dim.from, dim.to};
+      else
+        dims.push_back(dim);
     // The innermost dimension of cells that are a multiple of the unit, and strides too.
     dims.push_back({bytes, 1, 1});
     if (dims.size() > 1 && dims[dims.size() - 2].from == bytes && dims[dims.size() - 2].to == bytes) {
@@ -68,6 +74,7 @@ public:
     // A unit for each cell of the innermost dimension: that says nothing.
     if (p.rank > 1 && p.sizes[p.rank - 1] == 1)
       --p.rank;
+    p.setDivisors();
     if (pattern)
       std::memcpy(p.pattern, pattern, sizeof p.pattern);
     kernels[unit](call, loopBlocks(partsOf(p.units, copyThreads), launcher), copyThreads, p);

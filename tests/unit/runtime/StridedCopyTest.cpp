@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/image/StridedCopy.h"
+#include "runtime/cuda/kernels/Copy.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -75,6 +76,23 @@ TEST(StridedCopy, CopiesEveryCellAndNoOther) {
   copyAndCompare<uint16_t>(DTCC_BF16, random);
   copyAndCompare<int64_t>(DTCC_I64, random);
   copyAndCompare<uint8_t>(DTCC_BOOL, random);
+}
+
+/// What copies on GPUs divide by.
+TEST(Divisor, IsExactBelow31Bits) {
+  using cuda::Divisor;
+  constexpr uint32_t last = 0x7fffffff;
+  auto check = [](uint32_t divisor, uint32_t number) {
+    ASSERT_EQ(Divisor::of(divisor).quotient(number), number / divisor) << number << " / " << divisor;
+  };
+  std::mt19937 random(1);
+  for (uint32_t trial = 1; trial < 100000; ++trial) {
+    const uint32_t divisor = trial < 3000 ? trial : random() % (last >> random() % 31) + 1;
+    const uint32_t most = last / divisor * divisor;
+    for (uint32_t number :
+         {uint32_t{0}, divisor - 1, divisor, most - 1, most, last, static_cast<uint32_t>(random()) & last})
+      check(divisor, number);
+  }
 }
 
 } // namespace
