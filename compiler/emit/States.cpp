@@ -175,7 +175,7 @@ private:
     if (bucket.getFlat().empty()) {
       exec::BufferOp buffer = find(bucket);
       state.view = tables.view(denseView(buffer, arenas.lookup(buffer.getArena()), bucket.getElementType(),
-                                         offset * exec::getElementBytes(bucket.getElementType()), local));
+                                         offset * getElementBytes(bucket.getElementType()), local));
     }
     if (state.role == DTCC_STATE_PARAMETER) {
       graph::OptimizerAttrInterface optimizer = optimizerOf(program);
@@ -250,7 +250,7 @@ private:
         for (auto [dim, size] : llvm::zip(state.dims, shape))
           dim = {size, size, {}};
         state.view = tables.view(denseView(buffer, arenas.lookup(buffer.getArena()), op.getElementType(),
-                                           offset * exec::getElementBytes(op.getElementType()), shape));
+                                           offset * getElementBytes(op.getElementType()), shape));
         offset += llvm::product_of(shape);
         tables.states.push_back(state);
       }
@@ -283,7 +283,7 @@ private:
           local.push_back(dim.padded / extentOf(dim.axes));
         exec::BufferOp buffer = find(op);
         state.view = tables.view(denseView(buffer, arenas.lookup(buffer.getArena()), op.getElementType(),
-                                           state.bucket_offset * exec::getElementBytes(op.getElementType()), local));
+                                           state.bucket_offset * getElementBytes(op.getElementType()), local));
       }
       tables.states.push_back(state);
     }

@@ -39,10 +39,8 @@ struct Row {
 };
 } // namespace
 
-static int64_t bytesOf(ShapedType type) { return type.getNumElements() * exec::getElementBytes(type.getElementType()); }
-
 static LogicalResult writeValue(Operation *op, ElementsAttr value, raw_ostream &stream) {
-  int64_t bytes = bytesOf(value.getShapedType());
+  int64_t bytes = getBytes(value.getShapedType());
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
     if (!blob || int64_t(blob->getData().size()) != bytes)
@@ -104,7 +102,7 @@ LogicalResult dtcc::writeWeights(ModuleOp module, StringRef path) {
     ShapedType type = row.value.getShapedType();
     if (!exec::getDType(type.getElementType()))
       return row.owner->emitOpError("element type cannot be saved: ") << type.getElementType();
-    int64_t end = offset + bytesOf(type);
+    int64_t end = offset + getBytes(type);
     header[row.name] = llvm::json::Object{{"dtype", safetensorsType(type.getElementType())},
                                           {"shape", llvm::json::Array(row.shape)},
                                           {"data_offsets", llvm::json::Array{offset, end}}};

@@ -27,10 +27,7 @@ bool dtcc::exec::opStreams(StringRef mnemonic) {
 }
 
 double dtcc::exec::bytesMoved(CommandOpInterface command) {
-  auto bytes = [](Value view) {
-    auto type = cast<MemRefType>(view.getType());
-    return double(type.getNumElements()) * double(getElementBytes(type.getElementType()));
-  };
+  auto bytes = [](Value view) { return double(getBytes(cast<MemRefType>(view.getType()))); };
   double moved = 0;
   for (Value view : command.getIns())
     moved += bytes(view);
@@ -183,10 +180,7 @@ LogicalResult FillOp::verify() {
 // The communication interface of commands
 //===----------------------------------------------------------------------===//
 
-static int64_t bytesOf(Value view) {
-  auto type = cast<MemRefType>(view.getType());
-  return type.getNumElements() * getElementBytes(type.getElementType());
-}
+static int64_t bytesOf(Value view) { return getBytes(cast<MemRefType>(view.getType())); }
 /// Number and type of elements. Sender and receiver may order dimensions differently.
 static std::string describeView(Value view) {
   auto type = cast<MemRefType>(view.getType());

@@ -12,6 +12,7 @@
 #ifndef DTCC_DIALECTS_EXEC_EXEC_H
 #define DTCC_DIALECTS_EXEC_EXEC_H
 
+#include "dialects/interfaces/Bytes.h"
 #include "dialects/interfaces/OpInterfaces.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -35,8 +36,6 @@ std::optional<uint32_t> getLibraryOp(llvm::StringRef mnemonic);
 bool opStreams(llvm::StringRef mnemonic);
 /// The dtcc_dtype of an element type.
 std::optional<uint8_t> getDType(mlir::Type type);
-/// Bytes of one element in memory; a boolean takes one.
-int64_t getElementBytes(mlir::Type type);
 /// Strides in elements; the type must have static ones.
 llvm::SmallVector<int64_t> getStrides(mlir::MemRefType type);
 /// Whether the elements follow each other in row-major order without gaps.

@@ -29,8 +29,6 @@ LogicalResult BufferOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-int64_t dtcc::exec::getElementBytes(Type type) { return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8); }
-
 /// Returns the strides and the offset of a type, without affine maps if the buffer is row-major, as most are.
 static LogicalResult getStridesAndOffset(MemRefType type, SmallVectorImpl<int64_t> &strides, int64_t &offset) {
   if (!type.getLayout().isIdentity() || !type.hasStaticShape())

@@ -8,6 +8,7 @@
 #include "passes/graph/Recompute.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
+#include "dialects/interfaces/Bytes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/graph/Passes.h"
@@ -80,7 +81,7 @@ static int64_t bytesOf(ValueRange values) {
   int64_t bytes = 0;
   for (Value value : values)
     if (auto type = dyn_cast<ShapedType>(value.getType()))
-      bytes += type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+      bytes += getBytes(type);
   return bytes;
 }
 
@@ -186,7 +187,7 @@ LogicalResult recompute(func::FuncOp step, const plan::Plan &plan) {
   int64_t bytes = 0;
   for (Value value : llvm::make_first_range(decision.segments))
     if (auto type = dyn_cast<RankedTensorType>(value.getType()); type && type.getElementType().isIntOrFloat())
-      bytes += type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+      bytes += getBytes(type);
   remark::passed(step.getLoc(), remark::RemarkOpts::name("recomputed").category("graph-recompute"))
       << remark::metric("Values", decision.segments.size()) << remark::metric("BytesOfAllRanks", bytes);
   applyRecompute(step, decision);

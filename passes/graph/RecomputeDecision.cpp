@@ -8,6 +8,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
 #include "dialects/graph/Shapes.h"
+#include "dialects/interfaces/Bytes.h"
 #include "passes/graph/Recompute.h"
 #include "planner/problem/MinCut.h"
 #include "llvm/ADT/SetVector.h"
@@ -43,10 +44,7 @@ llvm::DenseSet<Value> findActivations(func::FuncOp step) {
   return activations;
 }
 
-static int64_t bytesOf(Value value) {
-  auto type = cast<ShapedType>(value.getType());
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
+static int64_t bytesOf(Value value) { return getBytes(cast<ShapedType>(value.getType())); }
 
 static bool isBackward(Operation *op) {
   Phase phase = getPhase(op);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/interfaces/Bytes.h"
 #include "passes/spmd/layout/PartialFlow.h"
 #include "passes/spmd/layout/Projection.h"
 #include "planner/model/PriceBlocks.h"
@@ -145,9 +146,7 @@ BlockPrices::Extents BlockPrices::Builder::extentsOf(Value value, const Layout &
   return extents;
 }
 
-static double elementBytes(Value value) {
-  return double(llvm::divideCeil(cast<ShapedType>(value.getType()).getElementTypeBitWidth(), 8));
-}
+static double elementBytes(Value value) { return double(getElementBytes(getElementTypeOrSelf(value))); }
 
 BlockPrices::Bytes BlockPrices::Builder::bytesOf(Value value, const Layout &layout) {
   return {extentsOf(value, layout), elementBytes(value)};

@@ -8,6 +8,7 @@
 #include "planner/placement/PlaceExperts.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
+#include "dialects/interfaces/Bytes.h"
 #include "passes/spmd/reshard/PriceMoves.h"
 #include "planner/placement/PlanEntries.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -39,10 +40,7 @@ std::optional<ExpertExchange> parseExpertExchange(StringRef text) {
       .Default(std::nullopt);
 }
 
-static double wholeBytesOf(Value value) {
-  auto type = cast<ShapedType>(value.getType());
-  return double(type.getNumElements()) * ((type.getElementTypeBitWidth() + 7) / 8);
-}
+static double wholeBytesOf(Value value) { return double(getBytes(cast<ShapedType>(value.getType()))); }
 
 namespace {
 /// Seconds of one layer and micro-batch, forward and backward: rows there and back, twice.

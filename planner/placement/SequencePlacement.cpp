@@ -8,6 +8,7 @@
 #include "planner/placement/SequencePlacement.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
+#include "dialects/interfaces/Bytes.h"
 #include "passes/spmd/layout/FactorClasses.h"
 #include "passes/spmd/layout/Projection.h"
 #include "passes/spmd/layout/RingAttention.h"
@@ -129,9 +130,7 @@ double SequencePlacer::secondsOf(Operation *op, int64_t origin, int64_t factor, 
       int64_t parts = std::lcm(plan.mesh.product(at.dims[dim]), plan.mesh.product(away.dims[dim]));
       shape.push_back(llvm::divideCeil(cast<ShapedType>(value.getType()).getDimSize(dim), parts) * parts);
     }
-    return reshards
-        .price(comes ? away : at, comes ? at : away, shape,
-               llvm::divideCeil(cast<ShapedType>(value.getType()).getElementTypeBitWidth(), 8))
+    return reshards.price(comes ? away : at, comes ? at : away, shape, getElementBytes(getElementTypeOrSelf(value)))
         .value_or(ReshardPrices::Price())
         .seconds;
   };

@@ -8,6 +8,7 @@
 #include "planner/placement/SolvePlacement.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
+#include "dialects/interfaces/Bytes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/spmd/layout/FactorClasses.h"
 #include "passes/spmd/layout/PartialFlow.h"
@@ -279,8 +280,7 @@ double PlacementSolver::workOf(Operation *op, int64_t candidate) {
         sizes[walks[dim]] = local;
       cells *= local;
     }
-    Type element = cast<ShapedType>(value.getType()).getElementType();
-    bytes += cells * double(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
+    bytes += cells * double(getElementBytes(getElementTypeOrSelf(value)));
   };
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     count(operand, layouts->operands[i], map.operands[i]);
@@ -386,7 +386,7 @@ void PlacementSolver::deliver(const StepBlocks::Flow &flow) {
   if (delivery.forms > plan::ChoiceProblem::Delivery::kMostForms)
     return;
   SmallVector<int64_t> shape = localShape(value);
-  int64_t bytes = llvm::divideCeil(cast<ShapedType>(value.getType()).getElementTypeBitWidth(), 8);
+  int64_t bytes = getElementBytes(getElementTypeOrSelf(value));
   double slots = plan.mesh.slots();
   SmallVector<std::optional<Layout>> sources;
   for (int64_t candidate : from.candidates)

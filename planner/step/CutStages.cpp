@@ -8,6 +8,7 @@
 #include "planner/step/CutStages.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
+#include "dialects/interfaces/Bytes.h"
 
 using namespace mlir;
 
@@ -15,10 +16,7 @@ namespace dtcc::spmd {
 
 static bool isForward(Operation &op) { return graph::getOrigin(&op) && graph::getPhase(&op) == graph::Phase::Forward; }
 
-static double bytesOf(Value value) {
-  auto type = cast<ShapedType>(value.getType());
-  return double(type.getNumElements()) * ((type.getElementTypeBitWidth() + 7) / 8);
-}
+static double bytesOf(Value value) { return double(getBytes(cast<ShapedType>(value.getType()))); }
 
 std::vector<StepPiece> findPieces(func::FuncOp step) {
   SmallVector<Operation *> forward;

@@ -37,8 +37,7 @@ template <typename OpTy> static SmallVector<Attribute> layerParameters(OpTy op, 
 
 /// A gru multiplies its weights with what the reset gate leaves of the state [b, h].
 template <typename OpTy> static int64_t workspaceOf(OpTy op) {
-  auto state = cast<ShapedType>(op.getStart().getType());
-  return op.getCell() == RecurrentCell::Gru ? state.getNumElements() * getElementBytes(state.getElementType()) : 0;
+  return op.getCell() == RecurrentCell::Gru ? getBytes(cast<ShapedType>(op.getStart().getType())) : 0;
 }
 
 static LogicalResult verifyElement(Operation *op) {

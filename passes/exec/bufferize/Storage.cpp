@@ -61,10 +61,8 @@ StringAttr Storage::addBuffer(StringRef name, int64_t bytes, StringRef arenaName
   return symbol;
 }
 
-static int64_t bytesOf(ShapedType type) { return type.getNumElements() * getElementBytes(type.getElementType()); }
-
 Place Storage::allocate(ShapedType type, StringRef name, bool persistent) {
-  StringAttr buffer = addBuffer(uniqueName(name), bytesOf(type), persistent ? "inputs" : "activations", persistent);
+  StringAttr buffer = addBuffer(uniqueName(name), getBytes(type), persistent ? "inputs" : "activations", persistent);
   return Place::dense(buffer, type);
 }
 
@@ -86,7 +84,7 @@ Place Storage::bucket(FlatSymbolRefAttr symbol) {
   StringRef where = stays ? "state" : "activations";
   if (usesHost && op.getHost())
     where = kHostArena;
-  StringAttr buffer = addBuffer(symbol.getValue(), bytesOf(type), where, stays);
+  StringAttr buffer = addBuffer(symbol.getValue(), getBytes(type), where, stays);
   BufferInfo &info = buffers.find(buffer)->second;
   info.persistent = true;
   info.op.setBucketAttr(symbol);
@@ -101,7 +99,7 @@ Place Storage::scalarPlace(ScalarKind kind, ArrayRef<int64_t> shape) {
   Type element = kind == ScalarKind::step ? Type(builder.getI64Type()) : builder.getF32Type();
   auto type = RankedTensorType::get(shape, element);
   // Bucket names may not clash with these: they hold a dot or come from the spmd level.
-  known = Place::dense(addBuffer(uniqueName(stringifyScalarKind(kind)), bytesOf(type), "state", true), type);
+  known = Place::dense(addBuffer(uniqueName(stringifyScalarKind(kind)), getBytes(type), "state", true), type);
   showScalar(kind, *known);
   return *known;
 }

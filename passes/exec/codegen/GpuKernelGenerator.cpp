@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/codegen/GpuKernelGenerator.h"
+#include "dialects/interfaces/Bytes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -94,9 +95,7 @@ private:
 // Sizes
 //===----------------------------------------------------------------------===//
 
-static int64_t bytesOf(const CellAccess &access) {
-  return int64_t(llvm::divideCeil(access.elementType.getIntOrFloatBitWidth(), 8));
-}
+static int64_t bytesOf(const CellAccess &access) { return getElementBytes(access.elementType); }
 
 void GpuKernelGenerator::eachAccess(llvm::function_ref<void(const CellAccess &, int64_t)> fn) const {
   ArrayRef<int64_t> alignments = source.alignments;

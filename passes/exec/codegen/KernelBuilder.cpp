@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/codegen/KernelBuilder.h"
+#include "dialects/interfaces/Bytes.h"
 #include "passes/exec/codegen/ShardOffset.h"
 
 using namespace mlir;
@@ -349,7 +350,7 @@ double KernelBuilder::bytes() const {
   double sum = 0;
   for (ArrayRef<MemRefType> types : {ArrayRef(source.inputs), ArrayRef(source.outputs)})
     for (MemRefType type : types)
-      sum += double(type.getNumElements()) * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+      sum += double(getBytes(type));
   return sum;
 }
 

@@ -90,7 +90,7 @@ double dtcc::exec::exchangedBytes(CollectiveOp op) {
   for (ValueRange views : {ValueRange(op.getIns()), ValueRange(op.getOuts())})
     for (Value view : views) {
       auto type = cast<MemRefType>(view.getType());
-      most = std::max(most, type.getNumElements() * getElementBytes(type.getElementType()));
+      most = std::max(most, getBytes(type));
     }
   return double(most);
 }

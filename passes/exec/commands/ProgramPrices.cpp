@@ -18,9 +18,7 @@ using namespace dtcc::exec;
 
 static MemRefType memrefOf(Value view) { return cast<MemRefType>(view.getType()); }
 static double sizeOf(Value view, unsigned dim) { return double(memrefOf(view).getDimSize(dim)); }
-static double viewBytes(Value view) {
-  return double(memrefOf(view).getNumElements()) * double(getElementBytes(memrefOf(view).getElementType()));
-}
+static double viewBytes(Value view) { return double(getBytes(memrefOf(view))); }
 static cost::Width widthOf(Value factor) {
   return memrefOf(factor).getElementTypeBitWidth() == 16 ? cost::Width::B16 : cost::Width::F32;
 }

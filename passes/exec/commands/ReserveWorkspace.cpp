@@ -12,6 +12,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/interfaces/Bytes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/exec/Passes.h"
 #include "runtime/abi/GpuWorkspace.h"
@@ -60,8 +61,7 @@ static int64_t convolutionBytes(Value image, Value kernel, Value result) {
   ArrayRef<int64_t> x = viewShape(image), w = viewShape(kernel), y = viewShape(result);
   auto cells = [](ArrayRef<int64_t> shape) { return llvm::product_of(shape.drop_front(3)); };
   const gpu_workspace::LibraryConvolution library{
-      x[0],     w[0],     w[2],     w[1],
-      cells(x), cells(w), cells(y), cast<MemRefType>(image.getType()).getElementTypeBitWidth() / 8};
+      x[0], w[0], w[2], w[1], cells(x), cells(w), cells(y), getElementBytes(getElementTypeOrSelf(image))};
   return std::max(library.bytes(), cells(w) == 1 ? gpu_workspace::productBytes : 0);
 }
 static int64_t kernelGradBytes(LibraryOp op) {
@@ -132,7 +132,7 @@ static int64_t messageBytes(ProgramOp program) {
     auto type = cast<MemRefType>(send.getIns()[0].getType());
     Room &room = rooms[{send.getCommunicatorAttr(), send.getPeer()}];
     room.messages += send.getRoom();
-    room.bytes = std::max(room.bytes, type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+    room.bytes = std::max(room.bytes, getBytes(type));
   });
   int64_t bytes = 0;
   for (const auto &[link, room] : rooms)

@@ -252,9 +252,7 @@ private:
   /// has written already, as a sum of a matrix and its transpose would that lie in one buffer.
   LogicalResult checkCellOrder(CommandOpInterface command) const {
     SmallVector<Access> accesses = llvm::to_vector(accessesOf(command));
-    auto coversItsBytes = [](MemRefType type) {
-      return getSpan(type) == type.getNumElements() * getElementBytes(type.getElementType());
-    };
+    auto coversItsBytes = [](MemRefType type) { return getSpan(type) == getBytes(type); };
     for (Access out : accesses)
       for (Access in : accesses) {
         if (!out.writes || !in.reads || in.view.getBuffer() != out.view.getBuffer() ||

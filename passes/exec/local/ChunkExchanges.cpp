@@ -299,9 +299,7 @@ private:
     return reshape(builder, loc, all, shape);
   }
 
-  static double bytesOf(Value value) {
-    return double(typeOf(value).getNumElements() * getElementBytes(typeOf(value).getElementType()));
-  }
+  static double bytesOf(Value value) { return double(getBytes(typeOf(value))); }
   /// Whether a row is added to every row of the result, which the library does beside a whole product.
   static bool isBiased(graph::ContractOp op) {
     return llvm::any_of(op.getY().getUsers(), [](Operation *user) {

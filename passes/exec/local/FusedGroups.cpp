@@ -7,6 +7,7 @@
 
 #include "passes/exec/local/FusedGroups.h"
 #include "dialects/exec/Exec.h"
+#include "dialects/interfaces/Bytes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/exec/codegen/KernelDomain.h"
@@ -42,7 +43,7 @@ bool isReadOutside(Value value, const llvm::SmallPtrSetImpl<Operation *> &member
 
 double bytesOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type ? double(type.getNumElements()) * llvm::divideCeil(type.getElementTypeBitWidth(), 8) : 0;
+  return type ? double(getBytes(type)) : 0;
 }
 
 bool FusedGroups::isKernel(ArrayRef<Operation *> ops) const {

@@ -8,6 +8,7 @@
 #include "passes/spmd/layout/ApplyPlan.h"
 #include "dialects/graph/Origin.h"
 #include "dialects/graph/PositionOps.h"
+#include "dialects/interfaces/Bytes.h"
 #include "dialects/spmd/OnHost.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/spmd/Passes.h"
@@ -380,7 +381,7 @@ Value PlanApplier::reshard(Value value, const Layout &wanted, Operation *user) {
       return source;
     const auto &way =
         planner.plan(from.getLayout(), target.getLayout(), {type.getShape().begin(), type.getShape().end()},
-                     (type.getElementTypeBitWidth() + 7) / 8);
+                     getElementBytes(type.getElementType()));
     if (way && (!best || way->cost < bestCost)) {
       best = source;
       bestCost = way->cost;

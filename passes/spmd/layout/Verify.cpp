@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/interfaces/Bytes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/spmd/Passes.h"
 #include "passes/spmd/layout/Padding.h"
@@ -66,7 +67,7 @@ private:
     if (auto reshard = dyn_cast<ReshardOp>(op)) {
       ArrayRef<int64_t> shape = reshard.getType().getShape();
       if (!planner.plan(reshard.getX().getType().getLayout(), reshard.getType().getLayout(),
-                        {shape.begin(), shape.end()}, (reshard.getType().getElementTypeBitWidth() + 7) / 8))
+                        {shape.begin(), shape.end()}, getElementBytes(reshard.getType().getElementType())))
         return op.emitError("has no way between its layouts: time axes cannot be gathered, maxima cannot be made");
       return success();
     }

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Graph.h"
+#include "dialects/interfaces/Bytes.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -87,7 +88,7 @@ private:
     size_t order = 0, number = 0;
   };
 
-  static double width(TensorType type) { return (type.getElementType().getIntOrFloatBitWidth() + 7) / 8; }
+  static double width(TensorType type) { return double(getElementBytes(type.getElementType())); }
 
   Operation *firstReader(StringRef state) const {
     Operation *first = nullptr;

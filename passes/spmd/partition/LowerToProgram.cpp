@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Origin.h"
+#include "dialects/interfaces/Bytes.h"
 #include "dialects/spmd/OnHost.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
@@ -286,7 +287,7 @@ LogicalResult ProgramBuilder::emitReshard(ReshardOp op) {
     return success();
   }
   const auto &way =
-      planner.plan(from, to, {shape.begin(), shape.end()}, (op.getType().getElementTypeBitWidth() + 7) / 8);
+      planner.plan(from, to, {shape.begin(), shape.end()}, getElementBytes(op.getType().getElementType()));
   if (!way)
     return op.emitError("has no way to its layout, from ") << from.str() << " to " << to.str();
   Value x = local(op.getX());

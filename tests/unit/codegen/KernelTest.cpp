@@ -144,7 +144,7 @@ void checkRun(StringRef text, int64_t slot, Run run) {
     // Nothing is written between the cells or behind them.
     Memory clean = memory[inputs + i];
     forEachIndex(clean.type.getShape(), [&](ArrayRef<int64_t> index, int64_t) {
-      int64_t size = exec::getElementBytes(clean.type.getElementType());
+      int64_t size = getElementBytes(clean.type.getElementType());
       std::memset(clean.bytes.data() + positionOf(index, exec::getStrides(clean.type)) * size, 0, size);
     });
     for (char byte : clean.bytes)

@@ -76,7 +76,7 @@ public:
   MemRefType type;
 
 private:
-  int64_t width() const { return exec::getElementBytes(type.getElementType()); }
+  int64_t width() const { return getElementBytes(type.getElementType()); }
   void setCell(int64_t i, float value) {
     char *at = data() + i * width();
     if (type.getElementType().isF32()) {
