@@ -142,8 +142,9 @@ def check_batch_norms(module):
 
 @contextlib.contextmanager
 def quiet():
-    """Two warnings of the exporter's own are not shown: about two inputs whose dimensions have one symbol, which is wanted, and
-    about empty attributes, which it writes itself."""
+    """Four warnings of PyTorch's own are not shown: about two inputs whose dimensions have one symbol, which is wanted, about
+    empty attributes, which its exporter writes itself, about a check of sizes in its traces of recurrent layers, and about
+    the list of weights that these layers keep."""
     def shown(record):
         return "Attribute type is ambiguous" not in record.getMessage()
 
@@ -152,6 +153,8 @@ def quiet():
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "# The axis name: ")
+            warnings.filterwarnings("ignore", "_check_is_size will be removed")
+            warnings.filterwarnings("ignore", r"The tensor attributes? .*\._flat_weights")
             yield
     finally:
         logger.removeFilter(shown)
