@@ -23,15 +23,19 @@ static uint64_t reachOf(const dtcc_view &view) {
   return static_cast<uint64_t>((last + 1) * dtcc_dtype_size(view.dtype));
 }
 
-ReadAhead::ReadAhead(const Batches &batches, const Image &image, int64_t rank, int threads)
-    : batches(batches), image(image), rank(rank), threads(threads) {
+SampleRoom::SampleRoom(const Image &image, const dtcc_stage &stage) {
   constexpr uint64_t alignment = 256;
-  for (const dtcc_input &input : rowsOf(image.stageAt(image.mesh().coordinates(rank, 0)).inputs, image.inputs())) {
+  for (const dtcc_input &input : rowsOf(stage.inputs, image.inputs())) {
     if (input.view == DTCC_NONE)
       continue;
-    layout.push_back({input.view, bytes});
+    pieces.push_back({input.view, bytes});
     bytes += (reachOf(image.views()[input.view]) + alignment - 1) / alignment * alignment;
   }
+}
+
+ReadAhead::ReadAhead(const Batches &batches, const Image &image, int64_t rank, int threads)
+    : batches(batches), image(image), rank(rank), threads(threads),
+      places(image, image.stageAt(image.mesh().coordinates(rank, 0))) {
   thread = std::thread([this] { run(); });
 }
 
@@ -69,7 +73,9 @@ const std::byte *ReadAhead::take(int64_t slot, int64_t first) {
 /// False if the samples are bad. The step that reads them says so: this one may be the last, or be done over.
 bool ReadAhead::copy(const Filling &now, ThreadTeam &team) const {
   const std::vector<int64_t> coordinates = image.mesh().coordinates(rank, now.slot);
-  auto addressOf = [&](uint32_t view) { return now.room + std::ranges::find(layout, view, &Piece::view)->offset; };
+  auto addressOf = [&](uint32_t view) {
+    return now.room + std::ranges::find(places.pieces, view, &SampleRoom::Piece::view)->offset;
+  };
   try {
     batches.fill({image.stageAt(coordinates), coordinates, team, addressOf}, now.first);
     return true;

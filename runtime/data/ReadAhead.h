@@ -28,6 +28,20 @@
 
 namespace dtcc::rt {
 
+/// How the inputs of a rank in one slot lie in memory that is lent to it: from each view's first element to its last.
+struct SampleRoom {
+  struct Piece {
+    uint32_t view;
+    uint64_t offset;
+  };
+  std::vector<Piece> pieces;
+  uint64_t bytes = 0; /* 0: the rank has no inputs */
+
+  SampleRoom(const Image &image, const dtcc_stage &stage);
+};
+/// Number of rooms of a rank on a GPU: one is filled while the device reads the other.
+constexpr size_t kSampleRooms = 2;
+
 class ReadAhead {
 public:
   /// Starts the thread that reads ahead for `rank`, and copies with `threads`. `batches` and `image` must outlive the
@@ -40,14 +54,7 @@ public:
   /// Begins to read the step that begins at sample `first`, and leaves an earlier one unfinished.
   void begin(int64_t first);
 
-  /// The place of an input of the rank in a room: from its view's first element to its last.
-  struct Piece {
-    uint32_t view;
-    uint64_t offset;
-  };
-  const std::vector<Piece> &pieces() const { return layout; }
-  /// Bytes of a room: memory for the rank's inputs in one slot. 0: it has none.
-  uint64_t roomBytes() const { return bytes; }
+  const SampleRoom &layout() const { return places; }
   /// Begins to copy to `room` the samples of `slot` in the step that begins at sample `first`, before all that is only
   /// to be read. Those that were copied before count as taken; waits if that is under way.
   void fill(int64_t slot, int64_t first, std::byte *room);
@@ -68,8 +75,7 @@ private:
   const Image &image;
   const int64_t rank;
   const int threads;
-  std::vector<Piece> layout;
-  uint64_t bytes = 0;
+  const SampleRoom places;
   std::mutex lock;
   std::condition_variable changed, copied;
   std::atomic<int64_t> wanted{none};

@@ -11,6 +11,7 @@
 #include "runtime/abi/UpdateGroups.h"
 #include "runtime/abi/WrappedText.h"
 #include "runtime/core/AmountText.h"
+#include "runtime/data/ReadAhead.h"
 #include "runtime/launch/Executor.h"
 #include "runtime/launch/GpuOverhead.h"
 #include "runtime/launch/Metrics.h"
@@ -158,8 +159,12 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
     if (uint64_t bytes = hostBytes(image, stage))
       out << "host     " << bytesText(static_cast<double>(bytes))
           << " of host memory a rank: " << whatIsOnHost(image, stage) << "\n";
-    if (image.isForGpus())
-      out << besidesText(gpuOverhead(image, stage));
+    if (!image.isForGpus())
+      continue;
+    if (const uint64_t bytes = kSampleRooms * SampleRoom(image, stage).bytes)
+      out << "host     " << bytesText(static_cast<double>(bytes))
+          << " of locked host memory a rank: samples on their way to the GPU\n";
+    out << besidesText(gpuOverhead(image, stage));
   }
   if (image.stages()[0].evaluation > 0)
     out << evaluationText(image);

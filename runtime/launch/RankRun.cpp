@@ -428,7 +428,7 @@ private:
   void fill(int64_t slot, int64_t first) {
     auto begin = Trace::Clock::now();
     if (const std::byte *room = readAhead.take(slot, first))
-      for (const ReadAhead::Piece &piece : readAhead.pieces())
+      for (const SampleRoom::Piece &piece : readAhead.layout().pieces)
         device->uploadFrom(room + piece.offset, piece.view, slot);
     else
       values.fill(shared.batches, slot, first);
@@ -446,12 +446,12 @@ private:
     readAhead.fill(slot, first, rooms.front());
   }
 
-  /// Two, so that one is filled while the device reads the other.
   void lendRooms() {
-    for (int i = 0; i < 2 && readAhead.roomBytes() > 0; ++i)
-      if (std::byte *room = device->lend(readAhead.roomBytes()))
+    const uint64_t bytes = readAhead.layout().bytes;
+    for (size_t i = 0; i < kSampleRooms && bytes > 0; ++i)
+      if (std::byte *room = device->lend(bytes))
         rooms.push_back(room);
-    if (rooms.size() < 2)
+    if (rooms.size() < kSampleRooms)
       rooms.clear();
   }
 

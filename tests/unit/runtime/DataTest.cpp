@@ -110,11 +110,11 @@ TEST(ReadAhead, CopiesWhatAStepWouldCopy) {
   // They live longer than the thread that copies.
   std::vector<std::byte> rooms[2];
   ReadAhead ahead(batches, program.image(), /*rank=*/1, /*threads=*/1);
-  ASSERT_EQ(ahead.pieces().size(), 2u);
+  ASSERT_EQ(ahead.layout().pieces.size(), 2u);
   // Bytes that padding must overwrite.
   for (auto &room : rooms)
-    room.assign(ahead.roomBytes(), std::byte{0xff});
-  auto at = [&](const std::byte *room, size_t piece) { return room + ahead.pieces()[piece].offset; };
+    room.assign(ahead.layout().bytes, std::byte{0xff});
+  auto at = [&](const std::byte *room, size_t piece) { return room + ahead.layout().pieces[piece].offset; };
   EXPECT_EQ(ahead.take(0, 0), nullptr);
   size_t next = 0;
   for (int64_t first = 0; first < 40; first += 8) {
