@@ -148,7 +148,6 @@ void Confirmation::lowerAhead() {
     double limit;
   };
   std::vector<Work> works;
-  std::string names;
   const size_t most = std::min({plan::threads(), kCompared, row.size()});
   for (size_t i = 0; i < most && mayWin(row[i], i); ++i) {
     if (row[i].lowered)
@@ -159,11 +158,11 @@ void Confirmation::lowerAhead() {
     bool isLimited = usable > 0 && !result.anyMemory && !result.meshGiven;
     works.push_back({&row[i], result.pricer->write(plan.shape, plan.stages),
                      isLimited ? usable : std::numeric_limits<double>::infinity()});
-    names += (names.empty() ? "" : "; ") + plan.shape.str();
   }
+  std::string others = works.size() > 1 ? llvm::formatv(" and {0} more", works.size() - 1).str() : "";
   std::optional<Status> status;
   if (!silent)
-    status.emplace("compile " + names);
+    status.emplace("compile " + works.front().candidate->plan.shape.str() + others);
   plan::inParallel(works.size(), [&](size_t i) {
     works[i].candidate->lowered = lowerPlan(module, quiet, works[i].plan, works[i].limit);
   });

@@ -268,7 +268,7 @@ def AssignStreams : Pass<"exec-assign-streams", "::dtcc::exec::ProgramOp"> {
 
     A communicator moves to a side stream if most of its collectives and sends in a phase have commands to overlap
     with; a quarter is enough if it exchanges activations alone. Each of these waits for the command before it, and the first command that needs its bytes waits for it. At
-    most `in-flight` others are unfinished when the next one is issued. The kernel that accumulates a reduced gradient
+    most `in-flight` others that hold memory are unfinished when the next one is issued. The kernel that accumulates a reduced gradient
     moves down to just before the next reduction, because it would otherwise wait for its own reduction at once. If
     communicators of parameters alone move, the other communicators that move get another side stream, so that other
     ranks do not wait for messages behind gradients. Copies to host memory and copies from it have a stream each. The

@@ -88,7 +88,8 @@ double Kernels::seconds(const Gemm &gemm) const {
   }
   double in = kBytes[static_cast<int>(gemm.width)], out = std::max(in, 2.0);
   double bytes = gemm.bytes > 0 ? gemm.bytes : in * gemm.k * (gemm.m + gemm.groups * gemm.n) + out * gemm.m * gemm.n;
-  return kernels * (each * std::max(product, secondsForStream(bytes)) + constants.launch * gemm.groups);
+  return kernels *
+         (each * std::max(product, secondsForStream(bytes)) + constants.launch * (gemm.together ? 1 : gemm.groups));
 }
 
 double Kernels::seconds(const Attention &attention) const {

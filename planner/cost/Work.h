@@ -21,7 +21,7 @@
 namespace dtcc::cost {
 
 /// `count` products of [m, k] by [k, n]; of `groups`, the rows are shared out to that many [k, n], which
-/// run at once, started one by one.
+/// run at once, started one by one unless they are `together`.
 struct Gemm {
   double m = 0, n = 0, k = 0, count = 1;
   Width width = Width::B16;
@@ -30,7 +30,7 @@ struct Gemm {
   bool alignedRows = false;
   /// Bytes that a product reads and writes if its sizes do not say them; 0: they do.
   double bytes = 0;
-  /// All `count` of them are one kernel, whose tiles fill the device together.
+  /// All of them are one kernel, whose tiles fill the device together.
   bool together = false;
 };
 

@@ -205,6 +205,7 @@ void BlockPrices::Builder::addWork(OpWork &work, const BlockTable::Op &op) {
   if (std::optional<std::array<Bytes, 2>> rows = expertRowsOf(op.op))
     work.between = {(*rows)[0], (*rows)[0], (*rows)[1]};
   work.width = productWidth(op.op);
+  work.picks = isa<graph::ExpertsOp, graph::ExpertsGradOp, graph::ExpertsWeightGradOp>(op.op);
   if (op.map.multiplies())
     for (int64_t number = 0; number < int64_t(op.map.factors.size()); ++number) {
       auto has = [&](ArrayRef<int64_t> dims) { return llvm::is_contained(dims, number); };

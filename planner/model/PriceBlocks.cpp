@@ -140,6 +140,17 @@ std::optional<cost::Gemm> BlockPrices::Evaluation::productOf(const OpWork &op, A
   return gemm;
 }
 
+/// The products of an expert layer or of one of its gradients, as many as `flops` says. They have the shape of the
+/// first one, whose columns are gate and up of all `rest` = {matrices, 2, width, in, out}. Programs start each once for
+/// all matrices.
+static cost::Gemm pickedProducts(double rows, ArrayRef<int64_t> rest, double flops, cost::Width width) {
+  const double groups = double(rest[0]), columns = double(rest[1] * rest[2]), depth = double(rest[3]);
+  rows = std::max(rows, groups);
+  cost::Gemm gemm{rows, columns, depth, flops / (2 * rows * columns * depth), width, groups};
+  gemm.together = true;
+  return gemm;
+}
+
 /// Bytes that programs of GPUs reserve for the gradient of an attention of halves. Its first operands are q, k and v.
 double BlockPrices::Evaluation::scratchOf(const OpWork &op) const {
   SmallVector<int64_t> q;
@@ -183,6 +194,14 @@ BlockPrices::Evaluation::OpCost BlockPrices::Evaluation::costOf(const OpWork &op
   for (const Read &read : op.reads) {
     double bytes = bytesOf(read.bytes);
     cost.streamBytes += read.most ? std::min(bytes, bytesOf(*read.most)) : bytes;
+  }
+  if (op.picks) {
+    ArrayRef<int64_t> rows = ArrayRef(sizes).drop_back(5), rest = ArrayRef(sizes).take_back(5);
+    cost.gemm = pickedProducts(llvm::product_of(rows), rest, flops, op.width);
+    cost.streamBytes = 0;
+    for (const Bytes &between : op.between)
+      cost.streamBytes += bytesOf(between);
+    return cost;
   }
   if (flops > kDear * cells) {
     // Products of some other shape: cubes of their operations, which read and write what the op does beside them. Sides

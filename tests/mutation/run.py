@@ -41,6 +41,7 @@ COMPILE = Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q -j 2 tests/passes/e
 CONTEXT = Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/e2e --filter context-parallel-gpt2")
 OFFLOAD = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter offload-values")
 FUSION = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter fuse")
+STREAMS = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter assign-streams")
 IMAGES = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter channels-last")
 KERNELS = unit("codegen-kernel")
 DEVICES = Test(("runtime-core", "dtcc_emulated_cuda", "dtcc_emulated_nccl"),
@@ -172,6 +173,10 @@ MUTATIONS = [
     Mutation("streams: a communicator for next to nothing", "passes/exec/commands/SeparateParameters.cpp",
              "hidden.lookup(name) < least * all.lookup(name)", "false", SEPARATE),
     Mutation("streams: one group in two orders", "passes/exec/commands/Verify.cpp", "first != op.getStream())", "false)", SEPARATE),
+    Mutation("streams: messages behind reductions of gradients", "passes/exec/commands/AssignStreams.cpp",
+             "    if (sunk.empty())\n", "    if (true)\n", STREAMS),
+    Mutation("streams: what holds no memory is waited for", "passes/exec/commands/AssignStreams.cpp",
+             "    if (holdsMemory(at))\n", "", STREAMS),
     Mutation("streams: a small bucket keeps the large ones", "passes/exec/commands/ExchangeSlack.cpp",
              "ofParameters ? bytes : commands", "commands", PLACES),
     Mutation("streams: exchanges of activations stay if only some can hide", "passes/exec/commands/ExchangeSlack.cpp",

@@ -15,7 +15,7 @@
 // unit's gradients is then alive, and sums stay in their order: the bits are the same.
 //
 // Other ranks must not wait behind reductions of gradients. If both move in a phase, messages and
-// collectives of activations get a stream of their own.
+// collectives of activations get a stream of their own, and reductions of their groups stand behind them.
 //
 // Copies to memory of the host and from there have a stream each: the link goes both ways at
 // once, and what is fetched does not stand behind what is put away.
@@ -59,6 +59,7 @@ public:
     llvm::StringSet<> moved = movable();
     findLasting(moved);
     sinkSums(moved);
+    sinkReductions(moved);
     for (size_t i = 0; i < commands.size(); ++i)
       if (Stream stream = streamOf(i, moved); stream != Computes)
         issue(i, stream);
@@ -70,11 +71,13 @@ private:
   enum Stream : size_t { Computes, Exchanges, ToHost, FromHost, Urgent };
   static constexpr size_t kStreams = 5;
 
-  /// A gather of exec-defer-gathers takes no memory: it completes a buffer that is always there. Those of a phase are
-  /// of several slots, so that few of them are under way at a time.
-  bool isDeferredGather(size_t at) {
-    auto op = dyn_cast<CollectiveOp>(commands[at].getOperation());
-    return op && op.getKind() == CollectiveKind::AllGather && op.getOfParameters() && op.getSlot();
+  /// Whether a command holds memory while it is under way that is free otherwise. Reductions of gradients that all
+  /// micro-batches add up, and gathers of exec-defer-gathers, hold none: their buffers are always there.
+  bool holdsMemory(size_t at) {
+    return llvm::any_of(commands[at]->getOperands(), [&](Value operand) {
+      auto view = operand.getDefiningOp<ViewOp>();
+      return view && !buffers.persistent.contains(view.getBuffer());
+    });
   }
 
   bool isOnHost(Value view) const { return buffers.onHost.contains(view.getDefiningOp<ViewOp>().getBuffer()); }
@@ -113,6 +116,31 @@ private:
       commands[i + 1]->moveAfter(commands[place - 1]);
       std::rotate(commands.begin() + i + 1, commands.begin() + i + 2, commands.begin() + place);
     }
+  }
+
+  /// Moves reductions of gradients that would stand between messages and collectives of activations to the end of the
+  /// phase, in their order. They sum over a group of theirs what another group has summed, for which they wait, and the
+  /// next message would wait with them. Nothing in the phase reads what they make, and it lies in memory that is always
+  /// there.
+  void sinkReductions(const llvm::StringSet<> &moved) {
+    if (lasting.empty())
+      return;
+    SmallVector<CommandOpInterface> kept, sunk;
+    for (size_t i = commands.size(); i-- > 0;) {
+      auto collective = dyn_cast<CollectiveOp>(commands[i].getOperation());
+      bool sinks = collective && collective.getOfParameters() && moved.contains(collective.getCommunicator()) &&
+                   !lasting.contains(collective.getCommunicator()) && !holdsMemory(i) &&
+                   llvm::none_of(llvm::seq(i + 1, commands.size()), [&](size_t later) {
+                     return conflict(i, later) && !llvm::is_contained(sunk, commands[later]);
+                   });
+      (sinks ? sunk : kept).push_back(commands[i]);
+    }
+    if (sunk.empty())
+      return;
+    for (CommandOpInterface command : llvm::reverse(sunk))
+      command->moveBefore(command->getBlock(), command->getBlock()->end());
+    commands.assign(kept.rbegin(), kept.rend());
+    commands.append(sunk.rbegin(), sunk.rend());
   }
 
   /// Returns the event of a command. A command without an event is replaced by one that has an event.
@@ -182,7 +210,7 @@ private:
       op.setStream(stream);
     });
     ends[stream] = int64_t(mine.issued.size());
-    if (!isDeferredGather(at))
+    if (holdsMemory(at))
       mine.bounded.push_back(ends[stream]);
     mine.issued.push_back(at);
     mine.ends.push_back(ends);

@@ -45,7 +45,9 @@ static double secondsOfGrouped(LibraryOp op, const cost::Kernels &kernels) {
   Value stack = memrefOf(op.getIns()[1]).getRank() == 3 ? op.getIns()[1] : op.getOuts()[0];
   double k = sizeOf(stack, 1), n = sizeOf(stack, 2), groups = sizeOf(stack, 0);
   double rows = std::max(groups, op.getFlops().convertToDouble() / (2 * k * n));
-  return kernels.seconds(cost::Gemm{rows, n, k, 1, widthOf(op.getIns()[0]), groups});
+  cost::Gemm gemm{rows, n, k, 1, widthOf(op.getIns()[0]), groups};
+  gemm.together = true;
+  return kernels.seconds(gemm);
 }
 
 /// q[b, t, h, g, d] and k[b, s, h, d]; the parameter after the scale and the cap says whether it is causal.
