@@ -15,6 +15,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <numeric>
 #include <random>
 
 namespace dtcc::rt::test {
@@ -105,19 +106,18 @@ public:
 using Cases = std::vector<KernelCase>;
 
 void addCopies(Cases &cases) {
-  // One is more than four times what one grid holds. The last two are transposed, in tiles of pairs and of cells.
+  // One is four times what a grid holds, and more. The last two are transposed, in tiles of pairs and of cells.
   const std::vector<std::vector<int64_t>> shapes = {
       {}, {1000}, {3, 4, 5}, {2, 16, 8}, {1, 7, 1, 9}, {2, 2, 2, 2, 2, 2, 2, 2}, {3, 30001}, {64, 2, 130}, {65, 3, 66}};
   for (auto type : {DTCC_F32, DTCC_BF16})
     for (const auto &shape : shapes)
-      for (int kind : {0, 1, 2, 3}) {
+      for (int kind : {0, 1, 2, 3, 4}) {
         Maker m("copy " + std::to_string(shape.size()) + " kind " + std::to_string(kind), DTCC_LIB_COUNT);
         m.command().setKind(DTCC_COPY);
-        std::vector<int> reversed;
-        for (size_t d = shape.size(); d-- > 0 && kind >= 2;)
-          reversed.push_back(static_cast<int>(d));
+        std::vector<int> reversed(kind >= 2 ? shape.size() : 0);
+        std::iota(reversed.rbegin(), reversed.rend(), 0);
         m.floats(type, shape, reversed);
-        m.output(type, shape, kind == 3 ? reversed : std::vector<int>(), kind == 1 && !shape.empty() ? 3 : 0);
+        m.output(type, shape, kind == 3 ? reversed : std::vector<int>(), shape.empty() ? 0 : kind == 1 ? 3 : kind == 4);
         m.made.tolerance = 0;
         cases.push_back(m.made);
         Maker f("fill " + std::to_string(shape.size()) + " kind " + std::to_string(kind), DTCC_LIB_COUNT);
