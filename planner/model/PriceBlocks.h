@@ -113,8 +113,8 @@ private:
     std::array<bool, kRecomputeModes> again{};
     /// Views and constants do nothing.
     bool works = false, attends = false, dispatches = false;
-    /// Whether each row of its products picks a matrix. Its last factors are those of an expert layer: picks, matrices, the
-    /// pair of gate and up, their width, and channels in and out.
+    /// Whether each row of its products picks a matrix. Its last factors are those of an expert layer: picks, matrices,
+    /// the pair of gate and up, their width, and channels in and out.
     bool picks = false;
     Extents sizes = {};
     llvm::SmallVector<Bytes, 2> results = {};
