@@ -7,6 +7,7 @@
 //
 #include "planner/schedule/ExchangeProgram.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace dtcc::plan {
@@ -66,11 +67,13 @@ struct Cursor {
 std::string simulate(llvm::ArrayRef<ExchangeProgram> programs, std::vector<Cursor> &cursors,
                      std::vector<bool> &waitsToSend) {
   Rendezvous rendezvous(programs.size());
-  for (size_t stage = 0; stage < programs.size(); ++stage)
-    for (const ExchangeProgram::Phase &phase : programs[stage].phases)
+  for (size_t stage = 0; stage < programs.size(); ++stage) {
+    llvm::SmallDenseSet<size_t> ran(llvm::from_range, llvm::make_first_range(programs[stage].runs));
+    for (const auto &[number, phase] : llvm::enumerate(programs[stage].phases))
       for (const StageExchange &exchange : phase.exchanges)
-        if (exchange.kind == StageExchange::Send)
+        if (exchange.kind == StageExchange::Send && ran.contains(number))
           rendezvous.reserve(stage, exchange);
+  }
   cursors.assign(programs.size(), {});
   waitsToSend.assign(programs.size(), false);
   auto next = [&](int64_t stage) -> llvm::FailureOr<std::optional<StageExchange>> {
@@ -117,23 +120,33 @@ void mergeChannels(llvm::MutableArrayRef<ExchangeProgram> programs) {
         }
 }
 
-void reserveExchanges(llvm::MutableArrayRef<ExchangeProgram> programs) {
+/// The same for the runs of training alone, or of evaluation: what the other sends on a channel gives them no room.
+static void reserveExchanges(llvm::MutableArrayRef<ExchangeProgram> programs, bool evaluates) {
+  std::vector<ExchangeProgram> part(programs.begin(), programs.end());
+  for (ExchangeProgram &program : part)
+    llvm::erase_if(program.runs, [&](const auto &run) { return program.phases[run.first].evaluates != evaluates; });
   std::vector<Cursor> cursors;
   std::vector<bool> waitsToSend;
   // Ends: no send waits where there is room for a message of every micro-batch.
   for (bool more = true; more;) {
     more = false;
-    if (simulate(programs, cursors, waitsToSend).empty())
+    if (simulate(part, cursors, waitsToSend).empty())
       return;
-    for (size_t stage = 0; stage < programs.size(); ++stage) {
+    for (size_t stage = 0; stage < part.size(); ++stage) {
       if (!waitsToSend[stage])
         continue;
       const Cursor &at = cursors[stage];
-      ExchangeProgram &program = programs[stage];
-      ++program.phases[program.runs[at.run].first].exchanges[at.exchange - 1].room;
+      const size_t phase = part[stage].runs[at.run].first;
+      for (ExchangeProgram *program : {&part[stage], &programs[stage]})
+        ++program->phases[phase].exchanges[at.exchange - 1].room;
       more = true;
     }
   }
+}
+
+void reserveExchanges(llvm::MutableArrayRef<ExchangeProgram> programs) {
+  reserveExchanges(programs, /*evaluates=*/false);
+  reserveExchanges(programs, /*evaluates=*/true);
 }
 
 } // namespace dtcc::plan

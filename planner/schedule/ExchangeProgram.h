@@ -15,6 +15,8 @@ struct ExchangeProgram {
   struct Phase {
     std::string name;
     std::vector<StageExchange> exchanges;
+    /// Whether it is of an evaluation, which never runs within a step of training.
+    bool evaluates = false;
   };
   std::vector<Phase> phases;
   /// Runs of a step, in order: the number of a phase, and a micro-batch.
@@ -31,8 +33,8 @@ std::string checkExchanges(llvm::ArrayRef<ExchangeProgram> programs);
 void mergeChannels(llvm::MutableArrayRef<ExchangeProgram> programs);
 
 /// Gives the sends on which stages would wait for each other for ever the room that they need not to, one message
-/// at a time: as where a value skips stages, and more of it are made than are taken. What still never ends is
-/// no matter of room.
+/// at a time: as where a value skips stages, and more of it are made than are taken. Steps and evaluations that share a
+/// channel have room enough by themselves each. What still never ends is no matter of room.
 void reserveExchanges(llvm::MutableArrayRef<ExchangeProgram> programs);
 
 } // namespace dtcc::plan

@@ -58,7 +58,7 @@ plan::ExchangeProgram exchangesOf(ProgramOp program, int64_t stages, std::vector
   llvm::StringMap<size_t> numbers;
   for (auto phase : program.getBody().getOps<PhaseOp>()) {
     numbers[phase.getSymName()] = result.phases.size();
-    result.phases.push_back({phase.getSymName().str(), {}});
+    result.phases.push_back({phase.getSymName().str(), {}, isOfEvaluation(phase.getSymName())});
     if (ops)
       ops->emplace_back();
     for (Operation &op : phase.getBody().front())

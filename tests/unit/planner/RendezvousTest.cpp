@@ -123,6 +123,16 @@ TEST(Rendezvous, RoomIsReservedWhereItHelps) {
   EXPECT_EQ(checkExchanges(stages), "");
   EXPECT_EQ(stages[0].phases[0].exchanges[0].room, 3);
   EXPECT_EQ(stages[0].phases[1].exchanges[0].room, 1);
+  // What an evaluation sends on that channel gives the step no room.
+  stages = programs("s1a", "r0a");
+  stages[0].phases.push_back({"signal", {parse("s1c")}});
+  stages[1].phases.push_back({"signal", {parse("r0c")}});
+  stages[0].phases.push_back({"evaluate", {parse("s1a")}, true});
+  stages[1].phases.push_back({"evaluate", {parse("r0a")}, true});
+  stages[0].runs = {{0, 0}, {0, 1}, {0, 2}, {1, 0}, {2, 0}};
+  stages[1].runs = {{1, 0}, {0, 0}, {0, 1}, {0, 2}, {2, 0}};
+  reserveExchanges(stages);
+  EXPECT_EQ(stages[0].phases[0].exchanges[0].room, 3);
   // If both stages wait to receive, no room helps.
   stages = programs("r1b s1a", "r0a s0b");
   reserveExchanges(stages);
