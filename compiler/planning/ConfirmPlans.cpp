@@ -275,7 +275,7 @@ LogicalResult Confirmation::accept(Tried tried) {
   for (Diagnostic &note : tried.lowered.notes)
     module.getContext()->getDiagEngine().emit(std::move(note));
   result.lowered = std::move(tried.lowered.module);
-  // Of the programs that were compared, only this one is shown on its way.
+  // Passes show this program alone, not those that it was compared with.
   if (showsPasses(options))
     result.lowered =
         lowerPlan(module, options, result.pricer->write(tried.candidate.plan.shape, tried.candidate.plan.stages))

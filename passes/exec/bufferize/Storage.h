@@ -84,7 +84,7 @@ private:
   llvm::DenseMap<mlir::StringAttr, Place> buckets;
   llvm::DenseSet<mlir::StringAttr> withoutGaps;
   std::optional<Place> scalars[getMaxEnumValForScalarKind() + 1];
-  /// By name and layout: an input may be read by micro-batch, and whole.
+  /// Buffers of inputs by name and layout: one input may be read by micro-batch, and whole.
   llvm::DenseMap<std::pair<mlir::StringAttr, mlir::Type>, Place> inputs;
   BufferOp scratch;
   llvm::StringSet<llvm::MallocAllocator> names;

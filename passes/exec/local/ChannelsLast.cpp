@@ -277,7 +277,7 @@ void ImageForms::visitReduce(graph::ReduceOp op) {
     if (graph::isHalf(op.getY()) && op.getKind() == Reduction::Sum)
       type = cast<RankedTensorType>(type.clone(builder.getF32Type()));
     sum(ArrayRef(dims).slice(outer, inner - outer));
-    // What is left has moved forward by the dimensions that are summed.
+    // The other dimensions have moved forward by as many as are summed.
     for (int64_t at = inner; at < int64_t(dims.size()); ++at)
       dims[outer + at - inner] = dims[at] - (inner - outer);
     dims.resize(dims.size() - (inner - outer));
@@ -351,7 +351,7 @@ void ImageForms::visitTranspose(graph::TransposeOp op) {
         graph::Build(builder, op.getLoc()).transpose(form->last, permuted(ArrayRef(inverse), permutation)));
     return;
   }
-  // What is transposed to be an image is its form.
+  // The operand of a transpose that makes an image is the form of that image.
   if (auto channels = wantedChannels(op.getY()))
     if (permutation == ArrayRef(inverseOf(permutationOf(permutation.size(), *channels))))
       forms[op.getY()] = {op.getX(), *channels};

@@ -281,8 +281,8 @@ void BlockFusion::place(Operation *op) {
     kernels.groupOf[op] = found;
   }
   noteReads(op, *found);
-  // What makes dy and what makes x become one kernel in dy * x, before sums of dy keep them apart: those and the sums
-  // of dy * x then read both once.
+  // The kernels of dy and of x become one in dy * x, before sums of dy keep them apart: the sums of dy and of dy * x
+  // then read both once.
   if (!hasSums(*found))
     for (Group *group : producers)
       if (group != found && !hasSums(*group))

@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace dtcc::graph {
 
-/// What `number` is added to, if `value` is such a sum.
+/// The other term, if `value` is a sum of `number` and something; else null.
 static Value besideNumber(Value value, double number) {
   if (auto sum = value.getDefiningOp<AddOp>()) {
     if (splatValue(sum.getRhs()) == number)
