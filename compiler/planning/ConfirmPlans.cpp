@@ -120,8 +120,8 @@ private:
   std::optional<Tried> best;
   /// Reports of the plans whose programs are slower, fastest first, with the plans.
   std::vector<std::pair<plan::PlanReport, plan::ShapePlan>> slower;
-  /// Seconds of the program of `best`, and the estimate of the first plan that was compared, which is the least.
-  double fastest = 0, firstEstimate = 0;
+  /// The estimate of the first plan that was compared, which is the least.
+  double firstEstimate = 0;
   /// Plans of the row that were taken.
   size_t taken = 0;
   /// The plan that needs least, if all are too large.
@@ -138,7 +138,7 @@ bool Confirmation::mayWin(const Candidate &candidate, size_t before) const {
 }
 
 bool Confirmation::isNear(const Candidate &candidate) const {
-  return (1 - kEstimateError) * candidate.plan.seconds < std::max(fastest, firstEstimate);
+  return (1 - kEstimateError) * candidate.plan.seconds < std::max(best->report.seconds, firstEstimate);
 }
 
 void Confirmation::lowerAhead() {
@@ -244,15 +244,12 @@ void Confirmation::passOver(const Tried &tried) {
 
 void Confirmation::compare(Tried tried) {
   if (!best) {
-    fastest = tried.report.seconds;
     firstEstimate = tried.report.estimatedSeconds();
     best = std::move(tried);
     return;
   }
-  if (tried.report.seconds < fastest) {
-    fastest = tried.report.seconds;
+  if (tried.report.seconds < best->report.seconds)
     std::swap(*best, tried);
-  }
   auto at = llvm::find_if(slower, [&](const auto &other) { return other.first.seconds > tried.report.seconds; });
   slower.insert(at, {std::move(tried.report), std::move(tried.candidate.plan)});
 }

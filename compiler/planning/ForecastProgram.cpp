@@ -49,7 +49,6 @@ private:
   };
   uint32_t communicator(Operation *op);
   void addCommand(exec::CommandOpInterface op);
-  void addPeer(int64_t peer, dtcc_command &row);
 
   std::vector<dtcc_command> commands;
   std::vector<dtcc_wait> waits;

@@ -93,7 +93,7 @@ class Mutation:
 
 MUTATIONS = [
     Mutation("winner: the first plan by estimate", "compiler/planning/ConfirmPlans.cpp",
-             "if (tried.report.seconds < fastest) {", "if (tried.report.seconds < 0) {", WINNER),
+             "if (tried.report.seconds < best->report.seconds)", "if (tried.report.seconds < 0)", WINNER),
     Mutation("winner: evaluation is in the forecast", "compiler/planning/ForecastProgram.cpp",
              "if (spmd::isOfEvaluation(phase.getSymName()))", "if (phase.getSymName().empty())", WINNER),
     Mutation("fusion: a difference is repeated beside its store", "passes/exec/local/Repetition.cpp",

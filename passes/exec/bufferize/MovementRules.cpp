@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Shapes.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "passes/exec/bufferize/ConstantKernel.h"
 #include "passes/exec/bufferize/OpRules.h"
 
@@ -46,10 +47,8 @@ static void aimTranspose(Operation *operation, Bufferizer &b) {
   auto destination = b.destinationOf(op.getY());
   if (!destination)
     return;
-  SmallVector<int64_t> inverse(op.getPermutation().size());
-  for (auto [i, from] : llvm::enumerate(op.getPermutation()))
-    inverse[from] = i;
-  b.aim(op.getX(), destination->place.transposed(inverse), destination->accumulate);
+  b.aim(op.getX(), destination->place.transposed(invertPermutationVector(op.getPermutation())),
+        destination->accumulate);
 }
 
 static LogicalResult lowerBarrier(graph::BarrierOp op, Bufferizer &b) {

@@ -18,6 +18,7 @@
 #include "dialects/graph/PrecisionPolicy.h"
 #include "dialects/graph/Shapes.h"
 #include "dialects/spmd/Spmd.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/exec/Passes.h"
@@ -97,7 +98,7 @@ private:
 void ImageForms::keep(Value value, Value last, int64_t channels) {
   OpBuilder builder(value.getContext());
   builder.setInsertionPointAfterValue(last);
-  const SmallVector<int64_t> inverse = inverseOf(permutationOf(graph::rankOf(value), channels));
+  const SmallVector<int64_t> inverse = invertPermutationVector(permutationOf(graph::rankOf(value), channels));
   auto seen = graph::TransposeOp::create(builder, value.getLoc(), value.getType(), last, inverse);
   value.replaceUsesWithIf(seen, [&](OpOperand &use) { return use.getOwner() != last.getDefiningOp(); });
   forms[seen] = {last, channels};
@@ -346,14 +347,14 @@ void ImageForms::visitTranspose(graph::TransposeOp op) {
   if (const Form *form = formOf(op.getX())) {
     // A transpose of the form, or the form itself.
     OpBuilder builder(op);
-    const SmallVector<int64_t> inverse = inverseOf(permutationOf(permutation.size(), form->channels));
+    const SmallVector<int64_t> inverse = invertPermutationVector(permutationOf(permutation.size(), form->channels));
     op.getY().replaceAllUsesWith(
         graph::Build(builder, op.getLoc()).transpose(form->last, permuted(ArrayRef(inverse), permutation)));
     return;
   }
   // The operand of a transpose that makes an image is the form of that image.
   if (auto channels = wantedChannels(op.getY()))
-    if (permutation == ArrayRef(inverseOf(permutationOf(permutation.size(), *channels))))
+    if (permutation == ArrayRef(invertPermutationVector(permutationOf(permutation.size(), *channels))))
       forms[op.getY()] = {op.getX(), *channels};
 }
 
@@ -381,7 +382,7 @@ void ImageForms::visitBroadcast(graph::BroadcastOp op) {
   const int64_t channels = form->channels, rank = graph::rankOf(op.getY());
   if (!llvm::equal(dims.take_front(1 + channels), llvm::seq<int64_t>(0, 1 + channels)))
     return;
-  const SmallVector<int64_t> places = inverseOf(permutationOf(rank, channels));
+  const SmallVector<int64_t> places = invertPermutationVector(permutationOf(rank, channels));
   SmallVector<int64_t> moved;
   for (int64_t at : permutationOf(graph::rankOf(op.getX()), channels))
     moved.push_back(places[dims[at]]);
@@ -402,7 +403,7 @@ void ImageForms::visitConcat(graph::ConcatOp op) {
     parts.push_back(lastOf(part, channels, op));
   OpBuilder builder(op);
   auto made = graph::ConcatOp::create(builder, op.getLoc(), lastType(op.getY(), channels), parts,
-                                      inverseOf(permutationOf(rank, channels))[op.getDim()]);
+                                      invertPermutationVector(permutationOf(rank, channels))[op.getDim()]);
   made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   keep(op.getY(), made, channels);
 }
@@ -421,7 +422,7 @@ void ImageForms::visitStack(graph::StackOp op) {
     parts.push_back(lastOf(part, before, op));
   OpBuilder builder(op);
   auto made = graph::StackOp::create(builder, op.getLoc(), lastType(op.getY(), channels), parts,
-                                     inverseOf(permutationOf(rank, channels))[dim]);
+                                     invertPermutationVector(permutationOf(rank, channels))[dim]);
   made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   keep(op.getY(), made, channels);
 }
@@ -441,7 +442,7 @@ void ImageForms::visitUnstack(graph::UnstackOp op) {
   for (Value part : op.getYs())
     types.push_back(lastType(part, channels));
   auto made = graph::UnstackOp::create(builder, op.getLoc(), types, form->last,
-                                       inverseOf(permutationOf(rank, form->channels))[dim]);
+                                       invertPermutationVector(permutationOf(rank, form->channels))[dim]);
   made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   for (auto [part, last] : llvm::zip_equal(op.getYs(), made.getYs()))
     keep(part, last, channels);
@@ -462,7 +463,7 @@ void ImageForms::visitBox(Operation *op) {
       made->setAttr(name, builder.getDenseI64ArrayAttr(permuted(sizes.asArrayRef(), permutation)));
   for (StringRef name : {"dim", "from", "to"})
     if (auto dim = op->getAttrOfType<IntegerAttr>(name))
-      made->setAttr(name, builder.getI64IntegerAttr(inverseOf(permutation)[dim.getInt()]));
+      made->setAttr(name, builder.getI64IntegerAttr(invertPermutationVector(permutation)[dim.getInt()]));
   Value last = made->getResult(0);
   last.setType(lastType(result, channels));
   keep(result, last, channels);

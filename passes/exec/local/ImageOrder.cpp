@@ -30,27 +30,14 @@ SmallVector<int64_t> permutationOf(int64_t rank, int64_t channels) {
   return permutation;
 }
 
-SmallVector<int64_t> inverseOf(ArrayRef<int64_t> permutation) {
-  SmallVector<int64_t> inverse(permutation.size());
-  for (auto [to, from] : llvm::enumerate(permutation))
-    inverse[from] = to;
-  return inverse;
-}
-
 std::optional<int64_t> channelsOfReshape(ArrayRef<int64_t> from, int64_t channels, ArrayRef<int64_t> to,
                                          std::optional<int64_t> wanted) {
   if (to.size() < 3 || to[0] != from[0])
     return std::nullopt;
-  auto product = [](ArrayRef<int64_t> sizes) {
-    int64_t cells = 1;
-    for (int64_t size : sizes)
-      cells *= size;
-    return cells;
-  };
-  const int64_t before = product(from.slice(1, channels));
+  const int64_t before = llvm::product_of(from.slice(1, channels));
   std::optional<int64_t> least;
   for (int64_t some = 1; some + 1 < int64_t(to.size()); ++some)
-    if (product(to.slice(1, some)) == before) {
+    if (llvm::product_of(to.slice(1, some)) == before) {
       if (!wanted || some == *wanted)
         return some;
       least = least.value_or(some);

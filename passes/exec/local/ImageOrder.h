@@ -24,7 +24,6 @@ namespace dtcc::exec {
 
 /// Dimension i of the image with its channels last is dimension permutation[i] of the image.
 llvm::SmallVector<int64_t> permutationOf(int64_t rank, int64_t channels);
-llvm::SmallVector<int64_t> inverseOf(llvm::ArrayRef<int64_t> permutation);
 template <typename T> llvm::SmallVector<T> permuted(llvm::ArrayRef<T> values, llvm::ArrayRef<int64_t> permutation) {
   llvm::SmallVector<T> result;
   for (int64_t from : permutation)

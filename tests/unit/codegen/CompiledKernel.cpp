@@ -8,8 +8,12 @@
 #include "tests/unit/codegen/CompiledKernel.h"
 #include "compiler/emit/Ptx.h"
 #include "compiler/options/CompileTarget.h"
+#include "dialects/AllDialects.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/codegen/KernelGenerator.h"
 #include "tests/emulator/ptx/Machine.h"
@@ -98,6 +102,24 @@ std::string CompiledKernel::launch(dtcc_rank &rank, const std::vector<Buffer> &b
   launch.seed = 3; // blocks and warps in another order than on a processor
   launch.parameters = parameters.data();
   return emulator::problemOf(ptx, memory, name, launch);
+}
+
+DialectRegistry kernelDialects() {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  return registry;
+}
+
+std::string runKernel(StringRef text, Run run, std::vector<Buffer> buffers) {
+  MLIRContext context(kernelDialects());
+  context.loadAllAvailableDialects();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  if (!module)
+    return "not parsed: " + text.str();
+  dtcc_rank rank{0, 1, 0, 0, 1, nullptr};
+  return CompiledKernel(*module, "k", run).call(rank, std::move(buffers));
 }
 
 } // namespace dtcc::test

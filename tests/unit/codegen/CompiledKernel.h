@@ -46,6 +46,12 @@ private:
   void *function = nullptr;
 };
 
+/// All dialects, and what translates them to LLVM.
+mlir::DialectRegistry kernelDialects();
+
+/// Compiles the kernel `k` of a module's text and runs it as rank 0 of one: what went wrong, or "".
+std::string runKernel(llvm::StringRef text, Run run, std::vector<Buffer> buffers);
+
 } // namespace dtcc::test
 
 #endif // DTCC_TESTS_UNIT_CODEGEN_COMPILEDKERNEL_H

@@ -12,11 +12,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/AllDialects.h"
-#include "dialects/exec/Exec.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "tests/unit/codegen/CompiledKernel.h"
 #include "gtest/gtest.h"
 #include <bit>
@@ -148,21 +143,8 @@ std::vector<T> compute(const std::string &op, const char *element, std::vector<T
   std::string text = "exec.func @k buffers [" + buffer + ", " + buffer + ", " + buffer +
                      "] accumulate [0] in_place [-1] {\n^bb0(%x: " + tensor + ", %y: " + tensor + "):\n" + constants +
                      "  %z = " + op + " : " + types + "\n  exec.yield %z : " + tensor + "\n}";
-  DialectRegistry registry;
-  registerAllDialects(registry);
-  registerBuiltinDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
-  MLIRContext context(registry);
-  context.loadAllAvailableDialects();
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
-  EXPECT_TRUE(module) << text;
-  if (!module)
-    return result;
-  dtcc_rank rank{0, 1, 0, 0, 1, nullptr};
   int64_t bytes = int64_t(x.size() * sizeof(T));
-  EXPECT_EQ(test::CompiledKernel(*module, "k", test::Run::Gpu)
-                .call(rank, {{x.data(), bytes}, {y.data(), bytes}, {result.data(), bytes}}),
-            "");
+  EXPECT_EQ(test::runKernel(text, test::Run::Gpu, {{x.data(), bytes}, {y.data(), bytes}, {result.data(), bytes}}), "");
   return result;
 }
 

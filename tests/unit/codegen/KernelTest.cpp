@@ -10,12 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/AllDialects.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/interfaces/OpInterfaces.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "tests/unit/codegen/CompiledKernel.h"
 #include "llvm/Support/TargetSelect.h"
 #include "gtest/gtest.h"
@@ -89,11 +86,7 @@ std::vector<HostTensor> evaluateBody(Block &body, const std::vector<HostTensor> 
 
 /// Runs the one exec.func of `text` in slot `slot` and compares with the reference.
 void checkRun(StringRef text, int64_t slot, Run run) {
-  DialectRegistry registry;
-  registerAllDialects(registry);
-  registerBuiltinDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
-  MLIRContext context(registry);
+  MLIRContext context(test::kernelDialects());
   context.loadAllAvailableDialects();
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   ASSERT_TRUE(module);

@@ -10,12 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/AllDialects.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/interfaces/OpInterfaces.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "tests/unit/codegen/CompiledKernel.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
@@ -166,11 +163,7 @@ TEST_P(ModelKernels, AreOnAGpuWhatTheyAreOnAProcessor) {
   if (!llvm::sys::fs::exists(path))
     GTEST_SKIP() << "the shared models are not there";
   for (const char *precision : model.precisions) {
-    DialectRegistry registry;
-    registerAllDialects(registry);
-    registerBuiltinDialectTranslation(registry);
-    registerLLVMDialectTranslation(registry);
-    MLIRContext context(registry);
+    MLIRContext context(test::kernelDialects());
     context.loadAllAvailableDialects();
     OwningOpRef<ModuleOp> module = compile(context, path, model.bind, precision);
     ASSERT_TRUE(module) << precision;

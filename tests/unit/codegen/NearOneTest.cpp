@@ -5,11 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/AllDialects.h"
-#include "dialects/exec/Exec.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "tests/unit/codegen/CompiledKernel.h"
 #include "llvm/Support/TargetSelect.h"
 #include "gtest/gtest.h"
@@ -49,19 +44,8 @@ std::vector<float> compute(const std::string &op, const std::vector<float> &from
   std::string text = "exec.func @k buffers [" + buffer + ", " + buffer +
                      "] accumulate [0] in_place [-1] {\n^bb0(%x: " + tensor + "):\n  %y = graph." + op +
                      " %x : " + tensor + "\n  exec.yield %y : " + tensor + "\n}";
-  DialectRegistry registry;
-  registerAllDialects(registry);
-  registerBuiltinDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
-  MLIRContext context(registry);
-  context.loadAllAvailableDialects();
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
-  EXPECT_TRUE(module) << text;
-  if (!module)
-    return result;
-  dtcc_rank rank{0, 1, 0, 0, 1, nullptr};
   int64_t bytes = int64_t(x.size() * sizeof(float));
-  EXPECT_EQ(test::CompiledKernel(*module, "k", run).call(rank, {{x.data(), bytes}, {result.data(), bytes}}), "");
+  EXPECT_EQ(test::runKernel(text, run, {{x.data(), bytes}, {result.data(), bytes}}), "");
   return result;
 }
 
