@@ -267,12 +267,51 @@ CudaDevice::Lent &CudaDevice::lentAt(const std::byte *place) {
       lent, [place](const Lent &each) { return place >= each.memory && place < each.memory + each.bytes; });
 }
 
+void CudaDevice::reserveAhead(uint64_t spare) {
+  uint64_t bytes = 0;
+  for (const Lent &each : lent)
+    bytes = std::max(bytes, each.bytes);
+  if (bytes == 0 || gpu.freeBytes() < bytes + spare)
+    return;
+  try {
+    ahead.memory = gpu.allocate(bytes, "the samples of the next step");
+  } catch (const Error &error) {
+    // Another process may have been faster. The program works without the memory, only slower.
+    if (error.status != Status::Memory)
+      throw;
+    return;
+  }
+  ahead.arrived = gpu.event();
+  ahead.left = gpu.event();
+  gpu.record(ahead.left, gpu.firstStream()); // which clears the memory
+}
+
+/// The copy waits for nothing that the step computes: `left` stands at the begin of a slot. It also waits for the copy
+/// before, which is still on its way on another stream if nobody took those samples.
+bool CudaDevice::sendAhead(const std::byte *memory) {
+  if (ahead.memory == 0)
+    return true;
+  const Lent &from = lentAt(memory);
+  ahead.holds = nullptr;
+  if (!gpu.copyBeside(ahead.memory, from.memory, from.bytes, from.stream, {ahead.left, ahead.arrived}, ahead.arrived))
+    return false;
+  ahead.holds = from.memory;
+  return true;
+}
+
 /// Between what stands on the first stream, which may still read the view, and what comes there next.
 void CudaDevice::uploadFrom(const std::byte *source, uint32_t view, int64_t slot) {
   Range range = rangeOf(view);
   if (range.begin == range.end)
     return;
   Lent &from = lentAt(source);
+  if (ahead.holds == from.memory) {
+    gpu.wait(gpu.firstStream(), ahead.arrived);
+    gpu.copyWithin(address(view, slot), ahead.memory + static_cast<CUdeviceptr>(source - from.memory),
+                   range.end - range.begin, gpu.firstStream());
+    gpu.record(ahead.left, gpu.firstStream());
+    return;
+  }
   gpu.record(from.before, gpu.firstStream());
   gpu.wait(from.stream, from.before);
   gpu.copyToDevice(address(view, slot), source, range.end - range.begin, from.stream);

@@ -42,6 +42,8 @@ public:
   void upload(uint32_t view, int64_t slot) override;
   std::byte *lend(uint64_t bytes) override;
   void uploadFrom(const std::byte *source, uint32_t view, int64_t slot) override;
+  void reserveAhead(uint64_t spare) override;
+  bool sendAhead(const std::byte *memory) override;
   void awaitUploads(const std::byte *memory) override;
   void download(std::span<const uint32_t> views, int64_t slot) override;
   void downloadStates() override;
@@ -75,6 +77,15 @@ private:
     uint64_t bytes;
     CUstream stream;
     CUevent before, after; /* the first stream's end before an upload; an upload's end */
+  };
+  /// Memory of the GPU that takes the bytes of a lent memory until the first stream copies them to the inputs. All lent
+  /// memories share it: the first stream copies the samples of a slot when the slot begins, and those of the next slot
+  /// are sent behind that.
+  struct Ahead {
+    CUdeviceptr memory = 0;           /* 0: none */
+    const std::byte *holds = nullptr; /* start of the lent memory whose bytes were sent last */
+    CUevent arrived = nullptr;        /* the end of the last copy to this memory */
+    CUevent left = nullptr;           /* the end of what the first stream has done with this memory */
   };
   /// Bytes [begin, end) of an arena.
   struct Range {
@@ -115,6 +126,7 @@ private:
   std::vector<void *> parameters;  /* of a generated kernel's launch */
   std::vector<Stream> streams;
   std::vector<Lent> lent;
+  Ahead ahead;
   uint64_t action = 1;                 /* counts on over steps */
   uint64_t issued = 1, recordedAt = 0; /* on the first stream; of it when its event was recorded last */
   GpuGroups groups;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 namespace dtcc::rt {
 
@@ -33,8 +34,8 @@ SampleRoom::SampleRoom(const Image &image, const dtcc_stage &stage) {
   }
 }
 
-ReadAhead::ReadAhead(const Batches &batches, const Image &image, int64_t rank, int threads)
-    : batches(batches), image(image), rank(rank), threads(threads),
+ReadAhead::ReadAhead(const Batches &batches, const Image &image, int64_t rank, int threads, Send send)
+    : batches(batches), image(image), rank(rank), threads(threads), send(std::move(send)),
       places(image, image.stageAt(image.mesh().coordinates(rank, 0))) {
   thread = std::thread([this] { run(); });
 }
@@ -70,7 +71,8 @@ const std::byte *ReadAhead::take(int64_t slot, int64_t first) {
   return state.exchange(State::Empty) == State::Filled ? filling.room : nullptr;
 }
 
-/// False if the samples are bad. The step that reads them says so: this one may be the last, or be done over.
+/// False if the samples are bad, or cannot be sent. The step that reads them says so: this one may be the last, or be
+/// done over.
 bool ReadAhead::copy(const Filling &now, ThreadTeam &team) const {
   const std::vector<int64_t> coordinates = image.mesh().coordinates(rank, now.slot);
   auto addressOf = [&](uint32_t view) {
@@ -78,7 +80,7 @@ bool ReadAhead::copy(const Filling &now, ThreadTeam &team) const {
   };
   try {
     batches.fill({image.stageAt(coordinates), coordinates, team, addressOf}, now.first);
-    return true;
+    return !send || send(now.room);
   } catch (const std::exception &) {
     return false;
   }

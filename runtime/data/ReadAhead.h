@@ -9,9 +9,10 @@
 // of them: the step copies from the files' mappings as it would without the thread, and waits for the disk only where
 // the thread has not come so far. Each rank has one.
 //
-// A program for GPUs also gives it memory to which it copies the next slot's samples, as a step would. What it copies
-// follows from the slot and the step's first sample alone, so nothing has to be told of evaluations, rollbacks or ends:
-// who takes another slot finds nothing, and copies by itself.
+// A program for GPUs also gives it memory to which it copies the next slot's samples, as a step would, and a function
+// that sends them on to the GPU as soon as they are there. What it copies follows from the slot and the step's first
+// sample alone, so nothing has to be told of evaluations, rollbacks or ends: who takes another slot finds nothing, and
+// copies by itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -38,15 +40,23 @@ struct SampleRoom {
   uint64_t bytes = 0; /* 0: the rank has no inputs */
 
   SampleRoom(const Image &image, const dtcc_stage &stage);
+  /// Bytes of the GPU's memory to which a filled room is sent while the slot before runs. 0 if a room has less than
+  /// 1 MiB: it crosses PCIe in less than 20 us (55 GB/s on an H100), and the additional copy and waits of a slot would
+  /// cost about as much. Tokens of language models have some KiB, images some MiB.
+  uint64_t bytesAhead() const { return bytes < (1 << 20) ? 0 : bytes; }
 };
 /// Number of rooms of a rank on a GPU: one is filled while the device reads the other.
 constexpr size_t kSampleRooms = 2;
 
 class ReadAhead {
 public:
+  /// Function that the thread calls with each room that it has filled, before the room can be taken. If it returns
+  /// false, the room counts as not copied.
+  using Send = std::function<bool(const std::byte *room)>;
+
   /// Starts the thread that reads ahead for `rank`, and copies with `threads`. `batches` and `image` must outlive the
-  /// object.
-  ReadAhead(const Batches &batches, const Image &image, int64_t rank, int threads);
+  /// object. `send` may be null.
+  ReadAhead(const Batches &batches, const Image &image, int64_t rank, int threads, Send send = nullptr);
   ~ReadAhead();
   ReadAhead(const ReadAhead &) = delete;
   ReadAhead &operator=(const ReadAhead &) = delete;
@@ -75,6 +85,7 @@ private:
   const Image &image;
   const int64_t rank;
   const int threads;
+  const Send send;
   const SampleRoom places;
   std::mutex lock;
   std::condition_variable changed, copied;

@@ -80,7 +80,16 @@ public:
   /// As upload, but takes the view's bytes from `source`, a place in lent memory, and leaves those at Rank::address
   /// alone. The host may write to that memory again after awaitUploads.
   virtual void uploadFrom(const std::byte * /*source*/, uint32_t /*view*/, int64_t /*slot*/) {}
-  /// Waits until no upload reads the lent memory that begins at `memory`.
+  /// Reserves memory of the device that takes the bytes of lent memory while earlier commands run: as much as the
+  /// largest lent memory. The device goes on without this memory if fewer than `spare` bytes would stay free. Call it
+  /// last, when everything else has been allocated.
+  virtual void reserveAhead(uint64_t /*spare*/) {}
+  /// Begins to copy the lent memory that begins at `memory` to the device. Until the next call, uploadFrom takes the
+  /// bytes of this lent memory as they are now. A device without memory of reserveAhead ignores the call. Any thread
+  /// may call it, but not while another call of it or of uploadFrom runs. False if the device refuses: uploadFrom must
+  /// then not use this lent memory, and the rank's thread meets the error in its own calls.
+  virtual bool sendAhead(const std::byte * /*memory*/) { return true; }
+  /// Waits until no upload, and no sendAhead, reads the lent memory that begins at `memory`.
   virtual void awaitUploads(const std::byte * /*memory*/) {}
   /// Makes writes of the commands so far to these views in `slot` visible to the host.
   virtual void download(std::span<const uint32_t> /*views*/, int64_t /*slot*/ = 0) {}

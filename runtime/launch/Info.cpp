@@ -161,9 +161,13 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
           << " of host memory a rank: " << whatIsOnHost(image, stage) << "\n";
     if (!image.isForGpus())
       continue;
-    if (const uint64_t bytes = kSampleRooms * SampleRoom(image, stage).bytes)
-      out << "host     " << bytesText(static_cast<double>(bytes))
+    const SampleRoom room(image, stage);
+    if (room.bytes > 0)
+      out << "host     " << bytesText(static_cast<double>(kSampleRooms * room.bytes))
           << " of locked host memory a rank: samples on their way to the GPU\n";
+    if (room.bytesAhead() > 0)
+      out << "ahead    " << bytesText(static_cast<double>(room.bytesAhead()))
+          << " of GPU memory a rank, if so much is free: samples that arrive before their step\n";
     out << besidesText(gpuOverhead(image, stage));
   }
   if (image.stages()[0].evaluation > 0)

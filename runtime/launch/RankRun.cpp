@@ -20,6 +20,7 @@
 #include "runtime/image/TraceSummary.h"
 #include "runtime/kernels/MeasuredRates.h"
 #include "runtime/launch/Evaluation.h"
+#include "runtime/launch/GpuOverhead.h"
 #include "runtime/launch/Initialize.h"
 #include "runtime/launch/Nonfinite.h"
 
@@ -453,6 +454,9 @@ private:
         rooms.push_back(room);
     if (rooms.size() < kSampleRooms)
       rooms.clear();
+    // The driver and NCCL allocate in the steps, too, and how much they have by now is not known.
+    else if (readAhead.layout().bytesAhead() > 0)
+      device->reserveAhead(static_cast<uint64_t>(gpuOverhead(image, rank.stage).total()));
   }
 
   RunPosition positionAfter(int64_t step) const {
@@ -480,7 +484,8 @@ private:
   std::optional<ForwardBuffers> forwardBuffers;
   std::optional<CheckpointWriter> writer;
   /// The rank's own thread goes on giving commands beside that which reads ahead.
-  ReadAhead readAhead{shared.batches, image, rank.abi.rank, std::max(team.threads() - 1, 1)};
+  ReadAhead readAhead{shared.batches, image, rank.abi.rank, std::max(team.threads() - 1, 1),
+                      [this](const std::byte *room) { return device->sendAhead(room); }};
   std::vector<std::byte *> rooms; /* that a slot's samples are copied to ahead; empty, or two: first the last filled */
   double dataSeconds = 0;         /* of this step, until its samples were copied */
   float ownSeconds = -1;          /* of this step, without waiting for others and exchanges with them */

@@ -103,6 +103,12 @@ std::byte *Gpu::allocateLocked(uint64_t bytes, std::string_view what) {
   return static_cast<std::byte *>(start);
 }
 
+uint64_t Gpu::freeBytes() const {
+  size_t free = 0, total = 0;
+  check(cuda.memoryInfo(&free, &total), "cuMemGetInfo");
+  return free;
+}
+
 CUstream Gpu::stream(uint32_t number) {
   auto [at, isNew] = streams.try_emplace(number, nullptr);
   if (isNew)
@@ -131,6 +137,13 @@ void Gpu::synchronize(CUstream stream) {
 void Gpu::copyToDevice(CUdeviceptr to, const void *from, uint64_t bytes, CUstream stream) {
   if (bytes > 0)
     check(cuda.copyToDevice(to, from, bytes, stream), "cuMemcpyHtoDAsync");
+}
+
+bool Gpu::copyBeside(CUdeviceptr to, const void *from, uint64_t bytes, CUstream stream,
+                     std::initializer_list<CUevent> before, CUevent after) const {
+  return cuda.setContext(context) == 0 &&
+         std::ranges::all_of(before, [&](CUevent each) { return cuda.waitForEvent(stream, each, 0) == 0; }) &&
+         cuda.copyToDevice(to, from, bytes, stream) == 0 && cuda.recordEvent(after, stream) == 0;
 }
 
 void Gpu::copyWithin(CUdeviceptr to, CUdeviceptr from, uint64_t bytes, CUstream stream) {

@@ -20,6 +20,7 @@
 #include "runtime/cuda/driver/Driver.h"
 
 #include <exception>
+#include <initializer_list>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -89,6 +90,8 @@ public:
   CUdeviceptr allocate(uint64_t bytes, std::string_view what);
   /// Locked memory of the host that kernels see at the same address; zeroed. Lives as long as this.
   std::byte *allocateLocked(uint64_t bytes, std::string_view what);
+  /// Bytes of the GPU's memory that no process has allocated now.
+  uint64_t freeBytes() const;
   CUstream stream(uint32_t number);
   CUstream firstStream() { return stream(0); }
   /// One that no command of the table names.
@@ -103,6 +106,11 @@ public:
   bool isPending(CUevent event) const;
   void synchronize(CUstream stream);
   void copyToDevice(CUdeviceptr to, const void *from, uint64_t bytes, CUstream stream);
+  /// Copies from locked memory when the events `before` are done, and records `after` behind the copy. Any thread may
+  /// call it; it makes the context that thread's. False if the driver refuses: an error's message would name what the
+  /// rank's thread does at the moment.
+  bool copyBeside(CUdeviceptr to, const void *from, uint64_t bytes, CUstream stream,
+                  std::initializer_list<CUevent> before, CUevent after) const;
   void copyWithin(CUdeviceptr to, CUdeviceptr from, uint64_t bytes, CUstream stream);
   void clear(CUdeviceptr at, uint64_t bytes, CUstream stream);
   void copyToHost(void *to, CUdeviceptr from, uint64_t bytes, CUstream stream);

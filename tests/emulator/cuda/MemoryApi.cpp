@@ -104,12 +104,20 @@ template <class T> void fill(CUdeviceptr to, T value, size_t count, Emulation &e
   });
 }
 
+/// Tells on stderr that a copy was issued, if it is large enough.
+void tell(const Emulation &emulation, const Stream &stream, uint64_t bytes, const char *what) {
+  if (emulation.leastTold && bytes >= emulation.leastTold)
+    std::fprintf(stderr, "emulated GPU %d: copy of %llu bytes %s\n", stream.device->number,
+                 static_cast<unsigned long long>(bytes), what);
+}
+
 /// Pageable memory is staged by the call; pinned memory is read when the copy runs.
 void copyIn(CUdeviceptr to, const void *from, size_t bytes, Emulation &emulation, Lock &lock, CUstream handle) {
   Stream &stream = emulation.streamOf(handle);
   if (bytes == 0)
     return;
   char *start = emulation.locate(*stream.device, to, bytes, "cuMemcpyHtoD");
+  tell(emulation, stream, bytes, isPinned(from, bytes) ? "from locked memory" : "from the host");
   if (isPinned(from, bytes)) {
     emulation.enqueue(lock, stream, [=] { std::memcpy(start, from, bytes); });
     return;
@@ -140,6 +148,7 @@ void copyWithin(CUdeviceptr to, CUdeviceptr from, size_t bytes, Emulation &emula
     return;
   char *target = emulation.locate(*stream.device, to, bytes, "cuMemcpyDtoD");
   const char *source = emulation.locate(*stream.device, from, bytes, "cuMemcpyDtoD");
+  tell(emulation, stream, bytes, "within its memory");
   emulation.enqueue(lock, stream, [=] { std::memmove(target, source, bytes); });
 }
 

@@ -29,6 +29,7 @@ Emulation::Emulation() {
   seed = variable("DTCC_EMULATED_GPU_SEED", 0);
   random.seed(seed);
   mostCaptured = variable("DTCC_EMULATED_GPU_MOST_CAPTURED", 0);
+  leastTold = variable("DTCC_EMULATED_GPU_LEAST_TOLD", 0);
   mostQueued = variable("DTCC_EMULATED_GPU_MOST_QUEUED", 0);
   for (uint64_t i = 0; i < count; ++i) {
     devices.push_back(std::make_unique<Device>());

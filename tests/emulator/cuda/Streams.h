@@ -112,6 +112,7 @@ public:
   unsigned kernelThreads = 1;
   uint64_t seed = 0;
   uint64_t mostCaptured = 0; ///< work that a graph can hold; 0: any
+  uint64_t leastTold = 0;    ///< bytes from which on a copy is told on stderr; 0: none is
   uint64_t mostQueued = 0;   ///< work of a stream behind which a launch waits; 0: any
   std::condition_variable changed;
 

@@ -141,6 +141,20 @@ TEST(ReadAhead, CopiesWhatAStepWouldCopy) {
             std::string::npos);
   ahead.fill(0, 40, rooms[0].data());
   EXPECT_NE(ahead.take(0, 40), nullptr);
+  // A room is sent on before it can be taken. A room that cannot be sent counts as not copied.
+  std::vector<const std::byte *> sent;
+  bool isSent = true;
+  ReadAhead sender(batches, program.image(), /*rank=*/1, /*threads=*/1, [&](const std::byte *room) {
+    sent.push_back(room);
+    return isSent;
+  });
+  sender.fill(0, 40, rooms[0].data());
+  EXPECT_EQ(sender.take(0, 40), rooms[0].data());
+  EXPECT_EQ(sent, std::vector<const std::byte *>{rooms[0].data()});
+  isSent = false;
+  sender.fill(1, 40, rooms[1].data());
+  EXPECT_EQ(sender.take(1, 40), nullptr);
+  EXPECT_EQ(sent.size(), 2u);
   // What nobody takes gives way, and the end waits for what is under way.
   ahead.fill(1, 40, rooms[0].data());
   ahead.fill(0, 48, rooms[1].data());

@@ -469,6 +469,61 @@ TEST_P(Executor, UpdatesReachMemoryOfTheHost) {
   });
 }
 
+// Samples are sent to memory of the GPU and go from there to their input, whatever else the streams do first. Without
+// such memory (more is to stay free than there is) they go to their input from the host's memory.
+TEST_P(Executor, SamplesAreSentAhead) {
+  for (const uint64_t spare : {uint64_t{0}, uint64_t{1} << 50}) {
+    ImageBuilder b;
+    uint32_t arena = b.arena("work"), counter = b.view(arena, DTCC_F32, {4});
+    std::vector<uint32_t> inputs;
+    for (int i = 0; i < 4; ++i)
+      inputs.push_back(b.view(arena, DTCC_F32, {4}));
+    b.kernel(0, {counter}, 4);
+    b.action(b.phase("all"));
+    bool lends = false;
+    beforeStep = [&](Rank &, Device &device) {
+      std::byte *one = device.lend(sizeof(float[4])), *other = device.lend(sizeof(float[4]));
+      lends = one && other;
+      if (!lends)
+        return;
+      device.reserveAhead(spare);
+      auto write = [&](std::byte *room, float value) {
+        device.awaitUploads(room);
+        std::fill_n(reinterpret_cast<float *>(room), 4, value);
+      };
+      auto send = [&](const std::byte *room) { std::thread([&] { EXPECT_TRUE(device.sendAhead(room)); }).join(); };
+      write(one, 1);
+      send(one);
+      write(one, 10);
+      device.uploadFrom(one, inputs[0], 0);
+      // What is sent next leaves alone what the first stream has still to copy.
+      write(other, 2);
+      send(other);
+      device.awaitUploads(other);
+      device.uploadFrom(other, inputs[1], 0);
+      // The first stream copies what has arrived.
+      write(one, 3);
+      send(one);
+      device.uploadFrom(one, inputs[2], 0);
+      device.download(std::span(&inputs[2], 1), 0);
+      // What nobody takes arrives before what is sent behind it.
+      write(other, 4);
+      send(other);
+      write(one, 5);
+      send(one);
+      device.awaitUploads(one);
+      device.awaitUploads(other);
+      device.uploadFrom(one, inputs[3], 0);
+    };
+    runAll(b, 1, [&](Rank &rank) {
+      EXPECT_EQ(lends, std::string_view(GetParam()) != "host");
+      const float expected[] = {spare == 0 ? 1.0f : 10.0f, 2, 3, 5};
+      for (size_t i = 0; lends && i < inputs.size(); ++i)
+        EXPECT_EQ(contents<float>(rank, inputs[i]), std::vector<float>(4, expected[i])) << i << " " << spare;
+    });
+  }
+}
+
 // The driver reads it when it is opened; the emulated one has a queue for each stream, whatever it says.
 TEST(Driver, IsAskedForQueuesForAllStreams) { EXPECT_STREQ(std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "32"); }
 
