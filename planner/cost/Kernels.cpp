@@ -134,7 +134,7 @@ double Kernels::seconds(const Work &work, bool backward) const {
   double bytes = work.streamBytes * constants.elementwise * (setting.fused ? constants.elementwiseFused : 1) *
                  (setting.autocast ? constants.elementwiseAutocast : 1);
   bytes *= backward ? constants.elementwiseBackward : 1;
-  bytes += work.castValues * constants.castBytes;
+  bytes += work.kernelBytes + work.castValues * constants.castBytes;
   bytes += work.logits * (setting.fused ? constants.logitBytesFused : constants.logitBytes);
   return sum + secondsForStream(bytes);
 }

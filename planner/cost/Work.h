@@ -66,8 +66,10 @@ struct ChunkedExchange {
 struct Work {
   std::vector<Gemm> gemms;
   std::vector<Attention> attentions;
-  /// Bytes that kernels between products read and write.
+  /// Bytes of the values between products, each read by all of its readers and written: what kernels move is estimated.
   double streamBytes = 0;
+  /// Bytes that kernels between products read and write, where it is known which values they keep to themselves.
+  double kernelBytes = 0;
   /// Values cast to a narrow type.
   double castValues = 0;
   /// Logits of a loss.

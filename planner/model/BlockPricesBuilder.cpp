@@ -8,6 +8,7 @@
 #include "dialects/interfaces/Bytes.h"
 #include "passes/spmd/layout/PartialFlow.h"
 #include "passes/spmd/layout/Projection.h"
+#include "planner/model/KernelTraffic.h"
 #include "planner/model/PriceBlocks.h"
 #include "planner/step/ProductWidth.h"
 #include "planner/step/WaitingValues.h"
@@ -20,10 +21,10 @@ namespace dtcc::spmd {
 class BlockPrices::Builder {
 public:
   Builder(BlockPrices &prices, const plan::Plan &plan)
-      : prices(prices), table(prices.table), row(table.input.blocks), values(table.step), plan(plan),
-        waiting(
-            row, values, [this](Operation *op) -> const OpLayouts & { return placedOf(op).layouts; },
-            [this](Value value) { return layoutOf(value); }) {
+      : prices(prices), table(prices.table), traffic(prices.table), row(table.input.blocks), values(table.step),
+        plan(plan), waiting(
+                        row, values, [this](Operation *op) -> const OpLayouts & { return placedOf(op).layouts; },
+                        [this](Value value) { return layoutOf(value); }) {
     for (const plan::OpPlan &op : plan.ops)
       entries[op.origin] = &op;
     for (const plan::StatePlan &state : plan.states)
@@ -70,6 +71,7 @@ private:
 
   BlockPrices &prices;
   const BlockTable &table;
+  KernelTraffic traffic;
   const StepBlocks &row;
   const StepValues &values;
   const plan::Plan &plan;
@@ -178,7 +180,10 @@ static double packedRowsOf(Value value) {
 }
 
 BlockPrices::Read BlockPrices::Builder::readOf(const BlockTable::Op &op, unsigned operand) {
-  Read read{bytesOf(op.op->getOperand(operand), placedOf(op.op).layouts.operands[operand]), {}};
+  Value value = op.op->getOperand(operand);
+  Read read{bytesOf(value, placedOf(op.op).layouts.operands[operand]), {}, std::nullopt};
+  if (Value from = traffic.readFor(op.op, operand); from != value)
+    read.moved = from ? bytesOf(from) : Bytes();
   for (int64_t factor : op.map.operands[operand]) {
     if (factor == kNoFactor || op.map.factors[factor].kind != FactorKind::Index)
       continue;
@@ -190,7 +195,7 @@ BlockPrices::Read BlockPrices::Builder::readOf(const BlockTable::Op &op, unsigne
 }
 
 void BlockPrices::Builder::addWork(OpWork &work, const BlockTable::Op &op) {
-  if (isa<graph::ReadOp, graph::ConstantOp, graph::ReshapeOp, graph::BroadcastOp>(op.op))
+  if (isa<graph::ReadOp, graph::ConstantOp, graph::ReshapeOp, graph::BroadcastOp, graph::UnstackOp>(op.op))
     return;
   work.works = true;
   const Placed &placed = placedOf(op.op);
@@ -198,8 +203,10 @@ void BlockPrices::Builder::addWork(OpWork &work, const BlockTable::Op &op) {
   for (auto [number, factor] : llvm::enumerate(op.map.factors))
     prices.extents.push_back({factor.size, op.shared[number], placed.axes[number]});
   work.sizes.end = prices.extents.size();
+  work.passes = double(KernelTraffic::passesOf(op.op));
   for (OpResult result : op.op->getResults())
-    work.results.push_back(bytesOf(result, placed.layouts.results[result.getResultNumber()]));
+    work.results.push_back(
+        {bytesOf(result, placed.layouts.results[result.getResultNumber()]), traffic.isWritten(result)});
   for (unsigned operand = 0; operand < op.op->getNumOperands(); ++operand)
     work.reads.push_back(readOf(op, operand));
   if (std::optional<std::array<Bytes, 2>> rows = expertRowsOf(op.op))

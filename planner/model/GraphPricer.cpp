@@ -155,7 +155,7 @@ plan::PlanReport GraphPricer::describe(const plan::ShapePlan &found) {
   plan::describeStages(solved, found.stages, state, report, [&](uint32_t type, uint32_t mode) {
     const cost::Work &again =
         placements().pricedFor(found.shape).costs[type].again[size_t(first.facts.recomputeOf(mode))];
-    return again.streamBytes > 0 || !again.gemms.empty() || !again.attentions.empty();
+    return again.kernelBytes > 0 || !again.gemms.empty() || !again.attentions.empty();
   });
   if (!isMixed()) {
     report.memory = {};

@@ -70,13 +70,13 @@ private:
   struct OpCost {
     std::optional<cost::Gemm> gemm;
     std::optional<cost::Attention> attention;
-    double streamBytes = 0, scratchBytes = 0;
+    double kernelBytes = 0, scratchBytes = 0;
     void addTo(cost::Work &work) const {
       if (gemm)
         work.gemms.push_back(*gemm);
       if (attention)
         work.attentions.push_back(*attention);
-      work.streamBytes += streamBytes;
+      work.kernelBytes += kernelBytes;
     }
   };
   OpCost costOf(const OpWork &op) const;
@@ -135,7 +135,7 @@ std::optional<cost::Gemm> BlockPrices::Evaluation::productOf(const OpWork &op, A
     int64_t bytes = extents.empty() ? 0 : sizeOf(extents.back()) * int64_t(value.each);
     return exec::rowBytes(bytes, exec::findTarget("cuda")->rowAlignment) % exec::kUnitOfProducts == 0;
   };
-  gemm.alignedRows = llvm::all_of(op.results, aligned) &&
+  gemm.alignedRows = llvm::all_of(op.results, [&](const Result &result) { return aligned(result.bytes); }) &&
                      llvm::all_of(op.reads, [&](const Read &read) { return aligned(read.bytes); });
   return gemm;
 }
@@ -186,21 +186,22 @@ BlockPrices::Evaluation::OpCost BlockPrices::Evaluation::costOf(const OpWork &op
     return cost;
   }
   double cells = 1;
-  for (const Bytes &result : op.results) {
-    double own = cellsOf(result.extents);
+  for (const Result &result : op.results) {
+    double own = cellsOf(result.bytes.extents);
     cells = std::max(cells, own);
-    cost.streamBytes += own * result.each;
+    if (result.isWritten)
+      cost.kernelBytes += own * result.bytes.each;
   }
   for (const Read &read : op.reads) {
-    double bytes = bytesOf(read.bytes);
-    cost.streamBytes += read.most ? std::min(bytes, bytesOf(*read.most)) : bytes;
+    double bytes = bytesOf(read.moved ? *read.moved : read.bytes);
+    cost.kernelBytes += op.passes * (read.most ? std::min(bytes, bytesOf(*read.most)) : bytes);
   }
   if (op.picks) {
     ArrayRef<int64_t> rows = ArrayRef(sizes).drop_back(5), rest = ArrayRef(sizes).take_back(5);
     cost.gemm = pickedProducts(llvm::product_of(rows), rest, flops, op.width);
-    cost.streamBytes = 0;
+    cost.kernelBytes = 0;
     for (const Bytes &between : op.between)
-      cost.streamBytes += bytesOf(between);
+      cost.kernelBytes += bytesOf(between);
     return cost;
   }
   if (flops > kDear * cells) {
@@ -209,9 +210,9 @@ BlockPrices::Evaluation::OpCost BlockPrices::Evaluation::costOf(const OpWork &op
     double side = std::max(kWholeTiles, std::round(std::cbrt(flops / 2) / kWholeTiles) * kWholeTiles);
     double count = flops / (2 * side * side * side);
     cost.gemm = {side, side, side, count, op.width};
-    cost.gemm->bytes = std::exchange(cost.streamBytes, 0) / count;
+    cost.gemm->bytes = std::exchange(cost.kernelBytes, 0) / count;
     for (const Bytes &rows : op.between)
-      cost.streamBytes += bytesOf(rows);
+      cost.kernelBytes += bytesOf(rows);
   }
   return cost;
 }
@@ -414,7 +415,7 @@ void BlockPrices::Evaluation::addMemory() {
   for (BlockCost &block : blocks)
     for (size_t mode = 1; mode < kRecomputeModes; ++mode)
       if (const cost::Work &again = block.again[mode];
-          again.streamBytes == 0 && again.gemms.empty() && again.attentions.empty())
+          again.kernelBytes == 0 && again.gemms.empty() && again.attentions.empty())
         for (auto *bytes : {&block.heldBytes, &block.weightBytes, &block.leftBytes, &block.broughtHeldBytes})
           (*bytes)[mode] = (*bytes)[size_t(plan::Recompute::None)];
   for (size_t mode = 0; mode < kRecomputeModes; ++mode) {

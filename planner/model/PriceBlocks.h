@@ -99,6 +99,12 @@ private:
   struct Read {
     Bytes bytes;
     std::optional<Bytes> most;
+    /// Bytes that its kernel reads from memory, if they are others (KernelTraffic.h).
+    std::optional<Bytes> moved;
+  };
+  struct Result {
+    Bytes bytes;
+    bool isWritten;
   };
   enum class Role : uint8_t { Count, Inner, Row, Column };
   struct Attends {
@@ -117,8 +123,10 @@ private:
     /// the pair of gate and up, their width, and channels in and out.
     bool picks = false;
     Extents sizes = {};
-    llvm::SmallVector<Bytes, 2> results = {};
+    llvm::SmallVector<Result, 2> results = {};
     llvm::SmallVector<Read, 3> reads = {};
+    /// How often its kernels read their operands.
+    double passes = 1;
     cost::Width width = cost::Width::F32;
     /// Roles of the factors, if the op is a contraction of two operands; else empty.
     llvm::SmallVector<Role> roles = {};

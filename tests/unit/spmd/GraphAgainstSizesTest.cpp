@@ -134,8 +134,8 @@ TEST_F(GraphAgainstSizesTest, Agree) {
                    " recompute=" + std::string(plan::toString(given.recompute)));
       Both both = price(shape, given.recompute);
       const cost::StepSeconds &graph = both.graph.parts, &sizes = both.sizes;
-      // Bytes of ops between products, of which the sizes know fewer: those of a gated feed-forward part least.
-      expectRatio(graph.compute, sizes.compute, 0.97, 1.3, "compute");
+      // What kernels between products move is a share of all values by sizes, and op by op by the graph.
+      expectRatio(graph.compute, sizes.compute, 0.93, 1.3, "compute");
       expectRatio(graph.recompute, sizes.recompute, 0.9, 1.1, "recompute");
       EXPECT_EQ(graph.host, 0) << "commands are issued ahead";
       EXPECT_EQ(sizes.host, 0) << "by the same software";
@@ -155,7 +155,7 @@ TEST_F(GraphAgainstSizesTest, Agree) {
       // than layers, and hide no more than each can.
       expectRatio(graph.tensor, sizes.tensor, given.sequenceParallel ? 0.5 : 0.9, given.sequenceParallel ? 4 : 1.4,
                   "tensor communication");
-      expectRatio(graph.total(), sizes.total(), 0.95, 1.5, "step");
+      expectRatio(graph.total(), sizes.total(), 0.93, 1.5, "step");
 
       const plan::MemoryParts &memory = both.graph.memory;
       if (given.pp == 1 && !given.sequenceParallel) {

@@ -66,7 +66,7 @@ void expectSame(double value, double expected, const std::string &what) {
 
 /// Everything of two works but seconds of exchange, which depend on neighbours.
 void expectAlike(const cost::Work &work, const cost::Work &expected, const std::string &what) {
-  expectSame(work.streamBytes, expected.streamBytes, what + " bytes");
+  expectSame(work.kernelBytes, expected.kernelBytes, what + " bytes");
   ASSERT_EQ(work.gemms.size(), expected.gemms.size()) << what;
   for (auto [a, b] : llvm::zip_equal(work.gemms, expected.gemms)) {
     EXPECT_EQ(std::tuple(a.m, a.n, a.k, a.count, a.width), std::tuple(b.m, b.n, b.k, b.count, b.width)) << what;
@@ -204,7 +204,7 @@ TEST_F(GraphSearchTest, GivenPlacementsCostWhatTheyCost) {
                            all = priceBlocks(*many, valuesOfMany, placed, machine);
     double sums[2][4] = {};
     auto add = [](double (&sum)[4], const BlockCost &block) {
-      sum[0] += block.forward.streamBytes + block.inputGradient.streamBytes + block.weightGradient.streamBytes;
+      sum[0] += block.forward.kernelBytes + block.inputGradient.kernelBytes + block.weightGradient.kernelBytes;
       sum[1] += block.forward.exchangeSeconds + block.inputGradient.exchangeSeconds;
       sum[2] += block.weightGradient.exchangeSeconds + block.once.exchangeSeconds;
       sum[3] += block.parameters;
@@ -213,9 +213,11 @@ TEST_F(GraphSearchTest, GivenPlacementsCostWhatTheyCost) {
       add(sums[0], each[block.type]);
     for (const BlockCost &block : all)
       add(sums[1], block);
-    const char *names[] = {"bytes", "exchange", "exchange of gradients", "parameters"};
-    for (size_t i = 0; i < 4; ++i)
-      expectSame(sums[0][i], sums[1][i], names[i]);
+    // Blocks alike are priced as the first of them; whether others read what they make, which is written then, differs.
+    EXPECT_NEAR(sums[0][0], sums[1][0], 5e-2 * sums[1][0]) << "bytes";
+    const char *names[] = {"exchange", "exchange of gradients", "parameters"};
+    for (size_t i = 0; i < 3; ++i)
+      expectSame(sums[0][i + 1], sums[1][i + 1], names[i]);
     // A state that the plan does not list takes the layout that its readers want, so every state has one.
     EXPECT_EQ(given->states.size(), size_t(llvm::range_size(step.getOps<graph::ReadOp>())));
   });
