@@ -29,6 +29,9 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
     InterfaceMethod<[{Whether the op sums in f32 and can give an f32 result of narrower operands without
                       first rounding it.}],
                     "bool", "canWidenResult", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{Tells an op whose tensors are f32 and that multiplies matrices inside the compute type, to which
+                      the factors of these products may be rounded.}],
+                    "void", "setComputeType", (ins "::mlir::FloatType":$type), "", [{ return; }]>,
   ];
 }
 

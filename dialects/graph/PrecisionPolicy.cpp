@@ -32,6 +32,10 @@ DTCC_WIDE(PowOp)
 DTCC_WIDE(SoftmaxOp)
 DTCC_WIDE(CrossEntropyOp)
 
+// Errors of a state add up over the steps, so states are f32. The factors of a step's products may be rounded.
+DTCC_WIDE(RecurrenceOp)
+void RecurrenceOp::setComputeType(FloatType type) { setProductTypeAttr(TypeAttr::get(type)); }
+
 // Values in the compute type; parameters are the f32 masters, statistics are f32.
 Precision LayerNormOp::getOperandPrecision(unsigned index) { return index == 0 ? Precision::Compute : Precision::Wide; }
 Precision LayerNormOp::getResultPrecision(unsigned index) { return index == 0 ? Precision::Compute : Precision::Wide; }

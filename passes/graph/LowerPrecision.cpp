@@ -138,6 +138,8 @@ LogicalResult Lowering::visit(Operation *op) {
     if (isReal(result))
       result.setType(llvm::cast<ShapedType>(result.getType())
                          .clone(typeFor(resultPrecision(op, result.getResultNumber()), follow)));
+  if (auto known = dyn_cast<PrecisionOpInterface>(op))
+    known.setComputeType(half);
   return success();
 }
 

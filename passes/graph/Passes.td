@@ -145,7 +145,8 @@ def GraphLowerPrecision : Pass<"graph-lower-precision", "::mlir::ModuleOp"> {
     Every op states the float types that it wants (dialects/graph/PrecisionInterface.td; the answers are in
     PrecisionPolicy.cpp). Products, attention and rows of tables use the compute type. Statistics of norms, softmax,
     exponentials and losses use f32. Elementwise ops use the widest type of their operands, parameters and constants
-    not counted.
+    not counted. Recurrent layers use f32 and learn the compute type (`product_type`), to which the factors of their
+    products may be rounded.
 
     Guarantees: states and results stay f32, and sums of 16-bit floats are f32. A value that depends on states alone
     is cast where an op with data reads it. graph-differentiate then gives parameters f32 gradients.

@@ -60,6 +60,7 @@ public:
           arena + static_cast<CUdeviceptr>(static_cast<char *>(rank.address(view, rank.abi.slot)) - memory.data())));
     void *workspace = launcher.workspace(streams);
     gpu.synchronize(gpu.firstStream());
+    loaded = op->loads();
     op->run(rank, {stream, addresses.data(), predicate(arena, memory.size(), stream), workspace});
     gpu.copyToHost(memory.data(), arena, memory.size(), stream);
     gpu.synchronize(stream);
@@ -74,6 +75,8 @@ public:
   /// Index of the way in which a command with several ways is run, and the names of the last command's ways.
   size_t way = 0;
   std::vector<std::string> ways;
+  /// CudaOp::loads() of the last command.
+  std::string loaded;
   /// Bytes of workspace that the last command reserved.
   uint64_t reserved() const { return launcher.last; }
   /// Our own kernels alone, as where NVIDIA's libraries are missing.
@@ -412,6 +415,38 @@ TEST(CudaKernels, AttentionOfTensorsThatLieOtherwiseIsAnother) {
   }
   gpuRunner().keepsOps = false;
   gpuRunner().dropOps();
+}
+
+/// Products of recurrent layers are the library's, in TF32 if the layer may round and in f32 if not.
+TEST(CudaKernels, RoundFactorsOfRecurrentLayersThatMayRound) {
+  OneCommand::runner = nullptr;
+  std::vector<KernelCase> cases = kernelCases();
+  gpuRunner().useOwnKernels(false);
+  for (KernelCase &each : cases) {
+    if (each.command.op() != DTCC_LIB_RECURRENCE && each.command.op() != DTCC_LIB_RECURRENCE_GRAD)
+      continue;
+    SCOPED_TRACE(each.name);
+    KernelCase got = each;
+    OneCommand want = each.command;
+    OneCommand::runner = nullptr;
+    want.run(each.rank, each.slot);
+    OneCommand::runner = &gpuRunner();
+    ASSERT_NO_THROW(got.command.run(got.rank, got.slot));
+    if (gpuRunner().loaded.empty())
+      GTEST_SKIP() << "no cublasLt";
+    const bool rounds = each.name.starts_with("rounding");
+    EXPECT_EQ(gpuRunner().loaded.find(" tf32") != std::string::npos, rounds) << gpuRunner().loaded;
+    double errors = 0, squares = 0;
+    for (size_t operand : got.outputs)
+      forEachCell(got.command.view(operand), [&](size_t at) {
+        const double a = cellOf(got.command.memory.data() + at, DTCC_F32),
+                     b = cellOf(want.memory.data() + at, DTCC_F32);
+        errors += (a - b) * (a - b), squares += b * b;
+      });
+    const double error = std::sqrt(errors / squares);
+    EXPECT_LT(error, rounds ? 2e-2 : 1e-5);
+    EXPECT_EQ(error > 2e-5, rounds) << error;
+  }
 }
 
 TEST(CudaKernels, DoNothingWhereTheirPredicateIsZero) {

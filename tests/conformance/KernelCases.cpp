@@ -153,35 +153,33 @@ void addProducts(Cases &cases) {
 }
 
 void addGroupedProducts(Cases &cases) {
-  struct Grouped {
-    int64_t rows, lhsRows, outRows, k, n, groups;
-  };
+  using Grouped = std::array<int64_t, 6>;
   // Few rows, squares with and without a rest, more matrices than rows; cells that lie in pieces of 16 bytes and not.
-  for (Grouped s : {Grouped{6, 3, 3, 4, 5, 2}, Grouped{150, 75, 150, 33, 70, 4}, Grouped{20, 20, 10, 8, 8, 300},
-                    Grouped{300, 150, 300, 40, 136, 1}, Grouped{140, 140, 70, 136, 40, 2}})
+  for (auto [rows, lhsRows, outRows, k, n, groups] :
+       {Grouped{6, 3, 3, 4, 5, 2}, Grouped{150, 75, 150, 33, 70, 4}, Grouped{20, 20, 10, 8, 8, 300},
+        Grouped{300, 150, 300, 40, 136, 1}, Grouped{140, 140, 70, 136, 40, 2}, Grouped{640, 320, 640, 168, 264, 2}})
     for (dtcc_dtype type : floatTypes)
       for (bool wide : {false, true})
         for (int gradient : {0, 1})
           for (int64_t rank : {0, 1}) {
             if (wide && type == DTCC_F32)
               continue;
-            Maker m("grouped " + text({s.rows, s.groups, type, wide, gradient, rank}),
+            Maker m("grouped " + text({rows, groups, type, wide, gradient, rank}),
                     gradient ? DTCC_LIB_GROUPED_MATMUL_GRAD : DTCC_LIB_GROUPED_MATMUL, 2, 2);
             const dtcc_dtype outType = wide ? DTCC_F32 : type;
-            const bool plain = s.k % 8 == 0 && s.n % 8 == 0;
-            m.floats(type, {s.lhsRows, s.k}, plain ? std::vector<int>{} : std::vector<int>{1, 0});
+            const bool plain = k % 8 == 0 && n % 8 == 0;
+            m.floats(type, {lhsRows, k}, plain ? std::vector<int>{} : std::vector<int>{1, 0});
             if (gradient)
-              m.floats(type, {s.outRows, s.n}, {}, plain ? 0 : 2);
+              m.floats(type, {outRows, n}, {}, plain ? 0 : 2);
             else
-              m.floats(type, {s.groups, s.k, s.n}, rank ? std::vector<int>{0, 1, 2} : std::vector<int>{0, 2, 1});
-            m.integers(rank ? DTCC_I64 : DTCC_I32, s.rows, 0, 2 * s.groups);
+              m.floats(type, {groups, k, n}, rank ? std::vector<int>{0, 1, 2} : std::vector<int>{0, 2, 1});
+            m.integers(rank ? DTCC_I64 : DTCC_I32, rows, 0, 2 * groups);
             if (gradient)
-              m.output(outType, {s.groups, s.k, s.n}, rank ? std::vector<int>{0, 2, 1} : std::vector<int>{});
+              m.output(outType, {groups, k, n}, rank ? std::vector<int>{0, 2, 1} : std::vector<int>{});
             else
-              m.output(outType, {s.outRows, s.n}, {}, plain ? 0 : 1);
-            GroupedProblem p{type, outType, s.rows, s.groups, s.k, s.n, {}, {s.rows / s.outRows, 0, 1}, {}};
-            m.workspace(
-                grouped_workspace::bytes(s.rows, s.groups, p.leftRow(), gradient ? p.rightRow() : p.productRow()));
+              m.output(outType, {outRows, n}, {}, plain ? 0 : 1);
+            GroupedProblem p{type, outType, rows, groups, k, n, {}, {rows / outRows, 0, 1}, {}};
+            m.workspace(grouped_workspace::bytes(rows, groups, p.leftRow(), gradient ? p.rightRow() : p.productRow()));
             m.attributes({0});
             if (gradient)
               m.attributes({2});
@@ -503,8 +501,8 @@ void addWindows(Cases &cases) {
         const float order = std::max(2e-5f, 2e-6f * std::sqrt(static_cast<float>(terms)));
         const float rounding = type == DTCC_F32 ? order : type == DTCC_BF16 ? 8e-3f : 1e-3f;
         m.made.tolerance = kind == 2 || kind == 3 ? order : rounding;
-        // It rounds sums of the kernel's gradient before they are added, and on an H100 parts of sums of f16.
-        const float many = kind < 2 ? std::max(1.0f, 6e-3f / rounding) : std::sqrt(static_cast<float>(terms));
+        // It rounds sums of the kernel's gradient before they are added, and on an H100 or H200 parts of sums of f16.
+        const float many = kind < 2 ? std::max(1.0f, 1e-2f / rounding) : std::sqrt(static_cast<float>(terms));
         m.made.cudnnTolerance = type == DTCC_F32 ? rounding : rounding * many;
         cases.push_back(m.made);
       }
@@ -525,7 +523,8 @@ void addWindows(Cases &cases) {
   }
 }
 
-/// Recurrent layers of all cells in both directions, and their gradients.
+/// Recurrent layers of all cells in both directions, and their gradients. Names of layers whose products may round
+/// their factors start with "rounding".
 void addRecurrences(Cases &cases) {
   struct Shape {
     int64_t steps, samples, units;
@@ -541,10 +540,11 @@ void addRecurrences(Cases &cases) {
                                      states = {s.steps, s.samples, s.units},
                                      saved = {s.steps, s.samples, info.saved, s.units},
                                      weight = {info.gates, s.units, s.units};
-          const bool gradient = form > 0, hasDc = form == 2;
+          const bool gradient = form > 0, hasDc = form == 2, mayRound = s.units > 8;
           if (hasDc && !hasC)
             continue;
-          Maker m("recurrence " + text({s.steps, s.samples, s.units, number, reverse, form}),
+          Maker m((mayRound ? "rounding recurrence " : "recurrence ") +
+                      text({s.steps, s.samples, s.units, number, reverse, form}),
                   gradient ? DTCC_LIB_RECURRENCE_GRAD : DTCC_LIB_RECURRENCE);
           auto floats = [&](const std::vector<int64_t> &sizes) { m.floats(DTCC_F32, sizes, {}, 0, 0.5f); };
           auto output = [&](const std::vector<int64_t> &sizes) { m.output(DTCC_F32, sizes); };
@@ -570,7 +570,7 @@ void addRecurrences(Cases &cases) {
           if (gradient && (hasC || resetAfter))
             output(hasC ? state : inputs);
           m.workspace(s.samples * s.units * int64_t{sizeof(float)});
-          m.attributes({number, reverse});
+          m.attributes({number, reverse, mayRound});
           if (gradient)
             m.attributes({hasDc});
           m.made.tolerance = 2e-5f;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Build.h"
+#include "dialects/graph/PrecisionPolicy.h"
 #include "dialects/graph/Shapes.h"
 #include <cmath>
 
@@ -58,8 +59,13 @@ DTCC_NO_GRADIENT(ShiftRightOp)
 
 LogicalResult CastOp::buildGradient(OpBuilder &builder, ValueRange grads, ArrayRef<bool> wanted,
                                     MutableArrayRef<Value> operandGrads) {
-  if (grads[0] && wanted[0] && isFloat(getX()) && isFloat(getY()))
-    operandGrads[0] = Build(builder, getLoc()).cast(grads[0], elementOf(getX()));
+  if (!grads[0] || !wanted[0] || !isFloat(getX()) || !isFloat(getY()))
+    return success();
+  // A gradient that was widened from the operand's type is there in that type.
+  auto widened = grads[0].getDefiningOp<CastOp>();
+  operandGrads[0] = widened && widened.getX().getType() == getX().getType() && isHalf(getX())
+                        ? widened.getX()
+                        : Build(builder, getLoc()).cast(grads[0], elementOf(getX()));
   return success();
 }
 

@@ -14,8 +14,13 @@
 #define DTCC_DIALECTS_GRAPH_RECURRENCEOPS
 
 include "dialects/graph/GraphAttrs.td"
+include "dialects/graph/PrecisionInterface.td"
 
-def Graph_RecurrenceOp : Graph_DiffOp<"recurrence"> {
+/// The compute type of a program in 16 bits, by which its products may round their factors.
+def Graph_ProductType : TypeAttrOf<AnyTypeOf<[F16, BF16]>>;
+
+def Graph_RecurrenceOp : Graph_DiffOp<"recurrence", [
+    Graph_Precision<["getOperandPrecision", "getResultPrecision", "setComputeType"]>]> {
   let summary = "a recurrent layer of one direction: the state h after each of t steps";
   let description = [{
     projected [t, b, g, h]: the inputs times their weights, plus all biases; weight [g, h, h], the last dimension summed;
@@ -25,11 +30,16 @@ def Graph_RecurrenceOp : Graph_DiffOp<"recurrence"> {
     own. runtime/abi/RecurrentCells.def defines the cells, g and s. Samples b are a parallel factor; steps, gates and units
     stay whole.
 
+    `product_type` is set by graph-lower-precision, while all tensors stay f32. The factors of a step's products may then
+    be rounded, to no fewer bits of mantissa than this type has; a GPU multiplies in TF32. The gradient of the weights is
+    a product of factors in this type.
+
     Made by the importer. Consumed by exec-bufferize, which calls the runtime's library. None is left after
     exec-bufferize.
   }];
   let arguments = (ins Graph_RecurrentCellAttr:$cell, Graph_FloatTensor:$projected, Graph_FloatTensor:$weight,
-                       Graph_FloatTensor:$start, Optional<Graph_FloatTensor>:$other, UnitAttr:$reverse);
+                       Graph_FloatTensor:$start, Optional<Graph_FloatTensor>:$other, UnitAttr:$reverse,
+                       OptionalAttr<Graph_ProductType>:$product_type);
   let results = (outs Graph_FloatTensor:$h, Optional<Graph_FloatTensor>:$c, Graph_FloatTensor:$gates);
   let assemblyFormat = [{
     $cell $projected `,` $weight `,` $start (`,` $other^)? attr-dict `:` functional-type(operands, results)
@@ -42,14 +52,16 @@ def Graph_RecurrenceGradOp : Graph_PureOp<"recurrence_grad"> {
   let description = [{
     `memory` is empty but of an lstm: c, its state before the first step and, if something flows back to c, dc.
     `dother` [b, h] is an lstm's gradient to c before the first step. Of gru_reset_after it is the gradient
-    [t, b, g, h] to the products of h with the weights, which dprojected is of other cells.
+    [t, b, g, h] to the products of h with the weights, which dprojected is of other cells. `product_type` is that of
+    recurrence.
 
     Made by graph-differentiate. Consumed by exec-bufferize, which calls the runtime's library. None is left after
     exec-bufferize.
   }];
   let arguments = (ins Graph_RecurrentCellAttr:$cell, Graph_FloatTensor:$dh, Graph_FloatTensor:$weight,
                        Graph_FloatTensor:$h, Graph_FloatTensor:$start, Graph_FloatTensor:$gates,
-                       Variadic<Graph_FloatTensor>:$memory, UnitAttr:$reverse);
+                       Variadic<Graph_FloatTensor>:$memory, UnitAttr:$reverse,
+                       OptionalAttr<Graph_ProductType>:$product_type);
   let results = (outs Graph_FloatTensor:$dprojected, Graph_FloatTensor:$dstart, Optional<Graph_FloatTensor>:$dother);
   let assemblyFormat = [{
     $cell $dh `,` $weight `,` $h `,` $start `,` $gates (`memory` `(` $memory^ `)`)? attr-dict

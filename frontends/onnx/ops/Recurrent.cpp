@@ -261,7 +261,7 @@ static Memory runAtOnce(Emitter &emit, RecurrentCell cell, const Tensor &project
   Value inputs = emit.value(projected), weights = emit.value(weight);
   Value first = emit.value(orZeros(start.h, {samples, units})), last = other ? emit.value(other) : Value();
   auto op = graph::RecurrenceOp::create(emit.getBuilder(), emit.getLoc(), states, hasC ? states : Type(), saved, cell,
-                                        inputs, weights, first, last, backwards);
+                                        inputs, weights, first, last, backwards, /*product_type=*/nullptr);
   Tensor h = emit.fromValue(op.getH()), c = hasC ? emit.fromValue(op.getC()) : nullptr;
   const int64_t end = backwards ? 0 : steps - 1;
   results.assign({h ? unsqueeze(emit, h, 1) : nullptr});

@@ -29,10 +29,11 @@ static SmallVector<Value> resultsOver(Operation *op, unsigned over, Value dying,
   return outs;
 }
 
-/// The cell and the direction, as LibraryOps.def has them.
+/// The cell, the direction and whether products may round, as LibraryOps.def has them.
 template <typename OpTy> static SmallVector<Attribute> layerParameters(OpTy op, Bufferizer &b) {
   return {b.builder().getI64IntegerAttr(static_cast<int64_t>(op.getCell())),
-          b.builder().getI64IntegerAttr(op.getReverse())};
+          b.builder().getI64IntegerAttr(op.getReverse()),
+          b.builder().getI64IntegerAttr(op.getProductType().has_value())};
 }
 
 /// A gru multiplies its weights with what the reset gate leaves of the state [b, h].

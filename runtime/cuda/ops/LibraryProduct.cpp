@@ -56,7 +56,7 @@ std::optional<Columns> columnsOf(const dtcc_view &view, int r, int c) {
 }
 
 bool usesTf32(const ProductCommand &command, const Rank &rank) {
-  return rank.image.header().tf32 != 0 && command.type == DTCC_F32;
+  return (command.mayRound || rank.image.header().tf32 != 0) && command.type == DTCC_F32;
 }
 
 class LibraryProduct final : public CudaOp {

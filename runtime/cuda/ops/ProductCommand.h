@@ -31,6 +31,9 @@ struct ProductCommand {
 
   int64_t g = 0, m = 0, n = 0, k = 0;
   uint32_t type = DTCC_F32, outType = DTCC_F32, biasType = DTCC_F32;
+  /// Factors of f32 may be rounded to 10 bits of mantissa, as the option --tf32 allows it for all products of a
+  /// program.
+  bool mayRound = false;
   Accumulation accumulate = Accumulation::Never;
   ProductActivation activation = ProductActivation::None;
   /// Positions of operands; lhs and rhs are 0 and 1.

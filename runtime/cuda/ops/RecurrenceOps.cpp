@@ -64,6 +64,7 @@ protected:
     ProductCommand wanted;
     wanted.g = 1, wanted.m = problem.samples, wanted.n = n, wanted.k = k;
     wanted.accumulate = adds ? Accumulation::Always : Accumulation::Never;
+    wanted.mayRound = command.mayRound;
     const std::vector<ProductView> views = {{matrixView(problem.samples, k, lhsRow, 1), offset},
                                             {transposed ? matrixView(k, n, 1, k) : matrixView(k, n, n, 1), offset},
                                             {matrixView(problem.samples, n, outRow, 1), offset}};

@@ -10,15 +10,16 @@
 namespace dtcc::rt {
 
 RecurrenceCommand::RecurrenceCommand(const CheckedOperands &operands, bool gradient) {
-  const size_t attributes = gradient ? 3 : 2;
+  const size_t attributes = gradient ? 4 : 3;
   auto attribute = [&](size_t i) { return operands.attributeCount() == attributes ? operands.integer(i) : 0; };
   const int64_t cell = attribute(0);
   if (cell < 0 || cell >= int64_t{kRecurrentCells})
     operands.reject("cell must be below ", int64_t{kRecurrentCells}, ", got: ", cell);
   problem.cell = static_cast<RecurrentCell>(cell);
   problem.reverse = attribute(1) != 0;
+  mayRound = attribute(2) != 0;
   hasC = problem.cell == RecurrentCell::Lstm, resetAfter = problem.cell == RecurrentCell::GruResetAfter;
-  hasDc = gradient && hasC && attribute(2) != 0;
+  hasDc = gradient && hasC && attribute(3) != 0;
   required = gradient ? 7 + (hasC ? 3 : 0) + (hasDc ? 1 : 0) + (resetAfter ? 1 : 0)
                       : 5 + (hasC ? 2 : 0) + (resetAfter ? 1 : 0);
   operands.expect(required, attributes);

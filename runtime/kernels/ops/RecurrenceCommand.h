@@ -25,6 +25,8 @@ public:
   RecurrenceGradTensors gradTensors(void *const *buffers, bool hasWorkspace) const;
 
   RecurrenceProblem problem;
+  /// Products may round their factors to 10 bits of mantissa.
+  bool mayRound = false;
 
 private:
   /// Whether the layer has a state c, a gradient to it from outside, and products of their own gradient.

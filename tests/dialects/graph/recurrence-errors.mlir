@@ -78,3 +78,11 @@ func.func @rank(%p: tensor<5x2x3xf32>, %w: tensor<1x3x3xf32>, %s: tensor<2x3xf32
   %0:2 = graph.recurrence tanh %p, %w, %s : (tensor<5x2x3xf32>, tensor<1x3x3xf32>, tensor<2x3xf32>) -> (tensor<5x2x3xf32>, tensor<5x2x1x3xf32>)
   return
 }
+
+// -----
+
+func.func @product_type(%p: tensor<5x2x1x3xf32>, %w: tensor<1x3x3xf32>, %s: tensor<2x3xf32>) {
+  // expected-error @below {{attribute 'product_type' failed to satisfy constraint: type attribute of 16-bit float or bfloat16 type}}
+  %0:2 = graph.recurrence tanh %p, %w, %s {product_type = f32} : (tensor<5x2x1x3xf32>, tensor<1x3x3xf32>, tensor<2x3xf32>) -> (tensor<5x2x3xf32>, tensor<5x2x1x3xf32>)
+  return
+}

@@ -28,7 +28,7 @@ func.func @gru(%p: tensor<5x2x3x4xf32>, %w: tensor<3x4x4xf32>, %s: tensor<2x4xf3
 func.func @rnn(%p: tensor<5x2x1x4xf32>, %w: tensor<1x4x4xf32>, %s: tensor<2x4xf32>) {
   // CHECK: graph.recurrence tanh
   %0:2 = graph.recurrence tanh %p, %w, %s : (tensor<5x2x1x4xf32>, tensor<1x4x4xf32>, tensor<2x4xf32>) -> (tensor<5x2x4xf32>, tensor<5x2x1x4xf32>)
-  // CHECK: graph.recurrence relu
-  %1:2 = graph.recurrence relu %p, %w, %s : (tensor<5x2x1x4xf32>, tensor<1x4x4xf32>, tensor<2x4xf32>) -> (tensor<5x2x4xf32>, tensor<5x2x1x4xf32>)
+  // CHECK: graph.recurrence relu %{{.*}}, %{{.*}}, %{{.*}} {product_type = bf16} : (
+  %1:2 = graph.recurrence relu %p, %w, %s {product_type = bf16} : (tensor<5x2x1x4xf32>, tensor<1x4x4xf32>, tensor<2x4xf32>) -> (tensor<5x2x4xf32>, tensor<5x2x1x4xf32>)
   return
 }

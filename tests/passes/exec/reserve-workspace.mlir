@@ -32,7 +32,7 @@ exec.program @lstm mesh @mesh {
     %w = exec.view @w[0] : memref<4x8x8xf32>
     %s = exec.view @s[0] : memref<2x8xf32>
     %h = exec.view @x[0] : memref<3x2x8xf32>
-    exec.library "recurrence" ins(%x, %w, %s, %s : memref<3x2x4x8xf32>, memref<4x8x8xf32>, memref<2x8xf32>, memref<2x8xf32>) outs(%h, %h, %x : memref<3x2x8xf32>, memref<3x2x8xf32>, memref<3x2x4x8xf32>) [2, 0]
+    exec.library "recurrence" ins(%x, %w, %s, %s : memref<3x2x4x8xf32>, memref<4x8x8xf32>, memref<2x8xf32>, memref<2x8xf32>) outs(%h, %h, %x : memref<3x2x8xf32>, memref<3x2x8xf32>, memref<3x2x4x8xf32>) [2, 0, 0]
   }
 }
 // CHECK-LABEL: exec.program @gru
@@ -47,7 +47,7 @@ exec.program @gru mesh @mesh {
     %w = exec.view @w[0] : memref<3x8x8xf32>
     %s = exec.view @s[0] : memref<2x8xf32>
     %h = exec.view @x[0] : memref<3x2x8xf32>
-    exec.library "recurrence" ins(%x, %w, %s : memref<3x2x3x8xf32>, memref<3x8x8xf32>, memref<2x8xf32>) outs(%h, %x : memref<3x2x8xf32>, memref<3x2x3x8xf32>) [3, 0]
+    exec.library "recurrence" ins(%x, %w, %s : memref<3x2x3x8xf32>, memref<3x8x8xf32>, memref<2x8xf32>) outs(%h, %x : memref<3x2x8xf32>, memref<3x2x3x8xf32>) [3, 0, 0]
   }
 }
 
