@@ -39,8 +39,8 @@ inline constexpr int64_t sumSquaresBytes = 8 * 2048;
 constexpr int64_t piece(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 /// Row numbers in two orders, and counts of 256 digits for each 1,024 rows.
 constexpr int64_t sorted(int64_t rows) { return 2 * piece(4 * rows) + piece((rows + 1023) / 1024 * 256 * 4); }
-/// Length of a segment of sorted rows that scatter_add adds up one by one (runtime/cuda/kernels/Embedding.h). A block
-/// has more segments where there are few columns, and shorter ones keep them in its shared memory.
+/// Length of a segment of sorted rows that scatter_add adds up one by one (runtime/cuda/kernels/rows/Embedding.h). A
+/// block has more segments where there are few columns, and shorter ones keep them in its shared memory.
 constexpr int64_t scatterSegment(int64_t columns) { return columns <= 1 ? 16 : columns == 2 ? 32 : 64; }
 /// Sorted rows, and on each level but the last two rows of partial sums and their keys for each segment.
 constexpr int64_t scatterAdd(int64_t rows, int64_t columns) {

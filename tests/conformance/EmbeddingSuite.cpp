@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The GPU adds up rows by segments of their order and adds partial sums on several levels
-// (runtime/cuda/kernels/Embedding.h). Cells here are small integers, whose sums are exact in f32 in
+// (runtime/cuda/kernels/rows/Embedding.h). Cells here are small integers, whose sums are exact in f32 in
 // every order, so that all results are compared bit by bit. Runs of equal keys begin and end around
 // the edges of segments on each level.
 //

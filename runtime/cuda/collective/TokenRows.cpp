@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/collective/GpuRows.h"
-#include "runtime/cuda/kernels/RowExchange.h"
+#include "runtime/cuda/kernels/rows/RowExchange.h"
 #include "runtime/cuda/ops/Operands.h"
 
 #include <algorithm>

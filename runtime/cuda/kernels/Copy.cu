@@ -21,7 +21,9 @@ struct Places {
 };
 
 /// The quotient of i by size d of the box.
-DTCC_DEVICE uint32_t quotient(const StridedBox &p, uint32_t i, int d) { return p.divisors[d].quotient(i); }
+DTCC_DEVICE uint32_t quotient(const StridedBox &p, uint32_t i, int d) {
+  return static_cast<uint32_t>(p.divisions[d](static_cast<int32_t>(i)));
+}
 DTCC_DEVICE int64_t quotient(const StridedBox &p, int64_t i, int d) { return i / p.sizes[d]; }
 
 /// Offsets of unit i in both boxes.
@@ -36,7 +38,7 @@ template <typename Index> DTCC_DEVICE Places placesOf(const StridedBox &p, Index
   return places;
 }
 
-/// Index: what numbers the units; 32 bits where sizes have divisors. It holds four steps past the last unit.
+/// Index: what numbers the units; 32 bits where sizes have divisions. It holds four steps past the last unit.
 template <typename Index, typename Unit, bool fills> DTCC_DEVICE void moveUnits(const StridedBox &p) {
   const Index units = static_cast<Index>(p.units), step = static_cast<Index>(blocksX() * copyThreads);
   auto load = [&](const Places &places) DTCC_INLINE -> Unit {

@@ -90,7 +90,7 @@ public:
       box.sizes[d] = sizes[d], box.units *= sizes[d];
       box.toStrides[d] = tensor.strides[d] * static_cast<int64_t>(sizeof(float));
     }
-    box.setDivisors();
+    box.setDivisions();
     box.pattern[0] = std::bit_cast<uint32_t>(value);
     kernels.fill(call, partsOf(box.units, copyThreads), copyThreads, box);
   }

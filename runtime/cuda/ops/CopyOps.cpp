@@ -74,7 +74,7 @@ public:
     // A unit for each cell of the innermost dimension: that says nothing.
     if (p.rank > 1 && p.sizes[p.rank - 1] == 1)
       --p.rank;
-    p.setDivisors();
+    p.setDivisions();
     if (pattern)
       std::memcpy(p.pattern, pattern, sizeof p.pattern);
     kernels[unit](call, loopBlocks(partsOf(p.units, copyThreads), launcher), copyThreads, p);

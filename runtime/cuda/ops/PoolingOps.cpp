@@ -9,6 +9,8 @@
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/kernels/ops/WindowCommands.h"
 
+#include <optional>
+
 namespace dtcc::rt::cuda {
 namespace {
 
@@ -87,6 +89,8 @@ public:
     setParameters();
     kernel = Kernel(launcher, "Pooling", gradient ? bindGradient() : isLast ? "max_pool_last" : "max_pool");
     cells = gradient ? w.imageCells() : w.resultCells();
+    if (const char *name = gradient ? columnKernelName() : nullptr)
+      columnKernel.emplace(launcher, "Pooling", name);
   }
   void run(Rank &, const Call &call) override {
     const auto *x = address<const char>(call, gradient ? 1 : 0),
@@ -94,13 +98,19 @@ public:
     auto *y = address<char>(call, gradient ? 2 : 1);
     // Units of 16 bytes lie so in all tensors, or in none.
     p.unit = divides && isAligned(x, 16) && isAligned(y, 16) && (!dy || !isLast || isAligned(dy, 16)) ? strip : 1;
-    p.units = divisionBy(p.channels.value / p.unit);
-    const int64_t sampleBytes = problem.channels * dtcc_dtype_size(problem.type);
+    const bool isByColumns = columnKernel && p.unit == strip;
+    const int64_t cellBytes = dtcc_dtype_size(problem.type), sampleBytes = problem.channels * cellBytes;
+    p.units = divisionBy(isByColumns ? sampleBytes / poolColumnBytes : p.channels.value / p.unit);
     for (int64_t first = 0; first < samples; first += mostSamples) {
-      p.planes = narrow(std::min(mostSamples, samples - first) * problem.channels);
+      const int64_t count = std::min(mostSamples, samples - first);
+      p.planes = narrow(count * problem.channels);
       const int64_t images = first * sampleBytes * problem.window.imageCells();
       const int64_t results = first * sampleBytes * problem.window.resultCells();
       p.x = x + images, p.dy = gradient ? dy + results : nullptr, p.y = y + (gradient ? images : results);
+      if (isByColumns) {
+        (*columnKernel)(call, partsOf(cutIntoBands(count), poolThreads), poolThreads, p);
+        continue;
+      }
       const int64_t blocks = isTiled ? partsOf(p.planes, p.tilePlanes.value) * p.tiles.cells()
                                      : partsOf(p.planes * cells / (isLast ? p.unit : 1), poolThreads);
       kernel(call, blocks, poolThreads, p);
@@ -148,12 +158,49 @@ private:
     return "max_pool_grad";
   }
 
+  /// The kernel of the gradient that goes down columns of blocks, or null if the windows have none.
+  const char *columnKernelName() const {
+    const Window &w = problem.window;
+    const bool isFlat = w.window[0] == 1 && w.strides[0] == 1 && w.low[0] == 0 && w.result[0] == w.image[0];
+    const bool isSquare = w.window[1] == w.window[2] && w.strides[1] == w.strides[2];
+    if (!isLast || !divides || !isFlat || !isSquare || w.dilations[1] != 1 || w.dilations[2] != 1 ||
+        problem.channels * w.imageCells() == 0)
+      return nullptr;
+    struct Row {
+      int64_t window, stride;
+      const char *name;
+    };
+    for (const Row &row : {Row{2, 2, "max_pool_grad_2_2"}, {3, 1, "max_pool_grad_3_1"}, {3, 2, "max_pool_grad_3_2"}})
+      if (w.window[1] == row.window && w.strides[1] == row.stride)
+        return row.name;
+    return nullptr;
+  }
+  /// Cuts columns of blocks into bands. Long bands share more rows of the image, and short ones make more threads.
+  /// Returns how many threads compute `count` samples.
+  int64_t cutIntoBands(int64_t count) {
+    const Window &w = problem.window;
+    const auto blocksAlong = [&](int d) {
+      return (w.low[d] + w.image[d] - 1) / w.strides[d] - w.low[d] / w.strides[d] + 1;
+    };
+    constexpr int64_t longest = 16, shortest = 4, enoughThreads = int64_t{1} << 18;
+    const int64_t images = count * w.image[0], rows = blocksAlong(1), columns = blocksAlong(2);
+    const int64_t threadsOfARow = images * columns * p.units.value;
+    int64_t band = longest;
+    while (band > shortest && threadsOfARow * partsOf(rows, band) < enoughThreads)
+      band /= 2;
+    const int64_t bands = partsOf(rows, band);
+    p.images = narrow(images), p.bandBlocks = narrow(partsOf(rows, bands));
+    p.bands = divisionBy(bands), p.columns = divisionBy(columns);
+    return threadsOfARow * bands;
+  }
+
   PoolProblem problem;
   Pool p = {};
   bool gradient, isLast, isTiled = false, divides = false;
   int32_t strip = 1;
   int64_t samples = 0, mostSamples = 1, cells = 0;
   Kernel kernel;
+  std::optional<Kernel> columnKernel;
 };
 
 } // namespace

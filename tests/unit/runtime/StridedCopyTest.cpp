@@ -78,12 +78,13 @@ TEST(StridedCopy, CopiesEveryCellAndNoOther) {
   copyAndCompare<uint8_t>(DTCC_BOOL, random);
 }
 
-/// What copies on GPUs divide by.
-TEST(Divisor, IsExactBelow31Bits) {
-  using cuda::Divisor;
+/// Kernels for GPUs divide by it.
+TEST(Division, IsExactBelow31Bits) {
+  using cuda::Division;
   constexpr uint32_t last = 0x7fffffff;
   auto check = [](uint32_t divisor, uint32_t number) {
-    ASSERT_EQ(Divisor::of(divisor).quotient(number), number / divisor) << number << " / " << divisor;
+    const int32_t quotient = Division::by(static_cast<int32_t>(divisor))(static_cast<int32_t>(number));
+    ASSERT_EQ(static_cast<uint32_t>(quotient), number / divisor) << number << " / " << divisor;
   };
   std::mt19937 random(1);
   for (uint32_t trial = 1; trial < 100000; ++trial) {

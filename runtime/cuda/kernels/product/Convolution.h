@@ -14,28 +14,12 @@
 #ifndef DTCC_RUNTIME_CUDA_KERNELS_PRODUCT_CONVOLUTION_H
 #define DTCC_RUNTIME_CUDA_KERNELS_PRODUCT_CONVOLUTION_H
 
+#include "runtime/cuda/kernels/Division.h"
 #include "runtime/kernels/vector/ConvolutionProblem.h"
 
 #include <cstdint>
 
 namespace dtcc::rt::cuda {
-
-/// Quotients by a number from 1 to 2^31 - 1 of numbers below 2^31, by a multiplication (Granlund and Montgomery, 1994).
-struct Division {
-  int32_t value;
-  uint32_t factor, shift;
-
-  static constexpr Division by(int32_t value) {
-    uint32_t shift = 31;
-    while ((int64_t{1} << (shift - 31)) < value)
-      ++shift;
-    const auto divisor = static_cast<uint64_t>(value);
-    return {value, static_cast<uint32_t>(((uint64_t{1} << shift) + divisor - 1) / divisor), shift};
-  }
-  constexpr int32_t operator()(int32_t n) const {
-    return static_cast<int32_t>(static_cast<uint64_t>(static_cast<uint32_t>(n)) * factor >> shift);
-  }
-};
 
 /// Cells of three dimensions, row-major.
 struct Box {

@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // GroupedProduct.cu on tensor cores: rows are fetched by their number as they are
-// multiplied, never copied side by side, and every square works for one matrix.
+// multiplied, never copied side by side, and every square works for one matrix. Those
+// called wide want all operands in units of 16 bytes.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/product/GroupedRows.h"
 #include "runtime/cuda/kernels/product/HalfProduct.h"
+#include "runtime/cuda/kernels/product/WideHalfProduct.h"
 
 namespace dtcc::rt::cuda {
 namespace {
@@ -67,6 +69,21 @@ DTCC_DEVICE void storePair(const ResultRow &row, int64_t n, int64_t j, bool adds
   }
 }
 
+/// Row i of a square's result.
+DTCC_DEVICE ResultRow productRow(const GroupedProduct &p, const GroupSquare &square, int i) {
+  const int64_t place = square.first + square.row + i;
+  if (square.row + i >= square.count)
+    return {};
+  if (p.side.repeat.value == 1)
+    return resultRow(p, p.side.data, p.order[place] * p.side.rowStride, p.side.columnStride);
+  return {p.products + place * p.n, 1, true, p.n % 2 == 0};
+}
+/// Row i of a matrix's gradient.
+DTCC_DEVICE ResultRow gradientRow(const GroupedProduct &p, int64_t group, int64_t i) {
+  return i < p.k ? resultRow(p, p.matrices, group * p.matrixStrides[0] + i * p.matrixStrides[1], p.matrixStrides[2])
+                 : ResultRow{};
+}
+
 template <typename T, bool matrixAlongDepth> DTCC_DEVICE void product(const GroupedProduct &p) {
   const GroupSquare square = GroupSquare::of(p, halfTile);
   if (square.group < 0)
@@ -81,7 +98,7 @@ template <typename T, bool matrixAlongDepth> DTCC_DEVICE void product(const Grou
 #pragma unroll
   for (int u = 0; u < halfUnits; ++u) {
     const int64_t i = square.row + HalfStage<true>::row(threadIndex() + u * halfThreads);
-    rows[u] = i < square.count ? p.order[square.first + i] / p.lhs.repeat * p.lhs.rowStride : -1;
+    rows[u] = i < square.count ? p.lhs.repeat(p.order[square.first + i]) * p.lhs.rowStride : -1;
   }
   multiplyHalves<T, true, matrixAlongDepth>(
       p.k,
@@ -93,14 +110,7 @@ template <typename T, bool matrixAlongDepth> DTCC_DEVICE void product(const Grou
         const int64_t n = column + j, inside = matrixAlongDepth ? (n < p.n ? p.k - k : 0) : (k < p.k ? p.n - n : 0);
         return loadUnit(matrix + k * p.matrixStrides[1] + n * p.matrixStrides[2], step, inside, p.matrixUnits);
       },
-      [&](int i) {
-        const int64_t place = square.first + square.row + i;
-        if (square.row + i >= square.count)
-          return ResultRow{};
-        if (p.side.repeat == 1)
-          return resultRow(p, p.side.data, p.order[place] * p.side.rowStride, p.side.columnStride);
-        return ResultRow{p.products + place * p.n, 1, true, p.n % 2 == 0};
-      },
+      [&](int i) { return productRow(p, square, i); },
       [&](const ResultRow &row, int j, const float (&pair)[2]) { storePair<T>(row, p.n, column + j, false, pair); });
 }
 
@@ -112,18 +122,111 @@ template <typename T> DTCC_DEVICE void gradient(const GroupedProduct &p) {
     if (count == 0 && p.accumulate)
       continue;
     const auto unit = [&](const RepeatedRows &rows, int64_t cell, int64_t cells, int64_t place) {
-      const int64_t at = place < count ? p.order[first + place] / rows.repeat * rows.rowStride : 0;
+      const int64_t at = place < count ? rows.repeat(p.order[first + place]) * rows.rowStride : 0;
       return loadUnit(static_cast<const uint16_t *>(rows.data) + at + cell * rows.columnStride, rows.columnStride,
                       place < count ? cells - cell : 0, rows.units);
     };
     multiplyHalves<T, false, false>(
         count, [&](int i, int64_t place) { return unit(p.lhs, row + i, p.k, place); },
         [&](int j, int64_t place) { return unit(p.side, column + j, p.n, place); },
-        [&](int i) {
-          return row + i < p.k ? resultRow(p, p.matrices, group * p.matrixStrides[0] + (row + i) * p.matrixStrides[1],
-                                           p.matrixStrides[2])
-                               : ResultRow{};
-        },
+        [&](int i) { return gradientRow(p, group, row + i); },
+        [&](const ResultRow &to, int j, const float (&pair)[2]) {
+          storePair<T>(to, p.n, column + j, p.accumulate, pair);
+        });
+  }
+}
+
+/// Rows of a square, along the depth: those of a group.
+template <typename Stage> struct RowUnits {
+  const uint16_t *data;
+  int64_t depth;
+  int64_t rows[Stage::units]; // offsets, or -1
+
+  DTCC_DEVICE RowUnits(const GroupedProduct &p, const GroupSquare &square)
+      : data(static_cast<const uint16_t *>(p.lhs.data)), depth(p.k) {
+#pragma unroll
+    for (int u = 0; u < Stage::units; ++u) {
+      const int64_t i = square.row + Stage::row(u);
+      rows[u] = i < square.count ? p.lhs.repeat(p.order[square.first + i]) * p.lhs.rowStride : -1;
+    }
+  }
+  DTCC_DEVICE void prepare(int64_t) {}
+  DTCC_DEVICE WideUnit unit(int u, int64_t first) const {
+    const int64_t k = first + Stage::depth(u);
+    const bool exists = rows[u] >= 0 && k < depth;
+    return {exists ? data + rows[u] + k : data, exists};
+  }
+};
+
+/// Columns of a matrix.
+template <typename Stage> struct MatrixUnits {
+  const uint16_t *data;
+  int64_t column, k, n, depthStride, columnStride;
+
+  DTCC_DEVICE MatrixUnits(const GroupedProduct &p, int64_t group, int64_t column)
+      : data(static_cast<const uint16_t *>(p.matrices) + group * p.matrixStrides[0]), column(column), k(p.k), n(p.n),
+        depthStride(p.matrixStrides[1]), columnStride(p.matrixStrides[2]) {}
+  DTCC_DEVICE void prepare(int64_t) {}
+  DTCC_DEVICE WideUnit unit(int u, int64_t first) const {
+    const int64_t depth = first + Stage::depth(u), j = column + Stage::row(u);
+    const bool exists = depth < k && j < n;
+    return {exists ? data + depth * depthStride + j * columnStride : data, exists};
+  }
+};
+
+/// Cells [cell, cells) of rows of a group, the rows being the depth. Numbers of rows are read a step before the rows.
+template <typename Stage> struct PickedUnits {
+  const uint16_t *data;
+  const int32_t *order; // the group's
+  Division repeat;
+  int32_t count, rowStride, rows[Stage::units];
+  bool inside;
+
+  DTCC_DEVICE PickedUnits(const GroupedProduct &p, const RepeatedRows &from, int64_t group, int64_t cell, int64_t cells)
+      : data(static_cast<const uint16_t *>(from.data)), order(p.order + p.begin[group]), repeat(from.repeat),
+        count(p.begin[group + 1] - p.begin[group]), rowStride(static_cast<int32_t>(from.rowStride)),
+        inside(cell + Stage::row(0) < cells) {
+    static_assert(wideThreads % (wideRows / 8) == 0 && wideThreads % (wideColumns / 8) == 0,
+                  "a thread copies the same cells of all its rows");
+    if (inside)
+      data += cell + Stage::row(0);
+  }
+  DTCC_DEVICE void prepare(int64_t first) {
+#pragma unroll
+    for (int u = 0; u < Stage::units; ++u) {
+      const int32_t place = static_cast<int32_t>(first) + Stage::depth(u);
+      rows[u] = place < count ? order[place] : -1;
+    }
+  }
+  DTCC_DEVICE WideUnit unit(int u, int64_t) const {
+    const bool exists = inside && rows[u] >= 0;
+    return {data + (exists ? int64_t{repeat(rows[u])} * rowStride : 0), exists};
+  }
+};
+
+template <typename T, bool matrixAlongDepth> DTCC_DEVICE void productWide(const GroupedProduct &p) {
+  const GroupSquare square = GroupSquare::of(p, wideRows);
+  if (square.group < 0)
+    return;
+  const int64_t column = blockY() * wideColumns;
+  multiplyWide<T, true, matrixAlongDepth>(
+      p.k, RowUnits<WideStage<wideRows, true>>(p, square),
+      MatrixUnits<WideStage<wideColumns, matrixAlongDepth>>(p, square.group, column),
+      [&](int i) { return productRow(p, square, i); },
+      [&](const ResultRow &row, int j, const float (&pair)[2]) { storePair<T>(row, p.n, column + j, false, pair); });
+}
+
+template <typename T> DTCC_DEVICE void gradientWide(const GroupedProduct &p) {
+  const int64_t columns = (p.n + wideColumns - 1) / wideColumns;
+  const int64_t row = blockX() / columns * wideRows, column = blockX() % columns * wideColumns;
+  for (int64_t group = blockZ(); group < p.groups; group += blocksZ()) {
+    const int64_t count = p.begin[group + 1] - p.begin[group];
+    if (count == 0 && p.accumulate)
+      continue;
+    multiplyWide<T, false, false>(
+        count, PickedUnits<WideStage<wideRows, false>>(p, p.lhs, group, row, p.k),
+        PickedUnits<WideStage<wideColumns, false>>(p, p.side, group, column, p.n),
+        [&](int i) { return gradientRow(p, group, row + i); },
         [&](const ResultRow &to, int j, const float (&pair)[2]) {
           storePair<T>(to, p.n, column + j, p.accumulate, pair);
         });
@@ -136,7 +239,10 @@ template <typename T> DTCC_DEVICE void gradient(const GroupedProduct &p) {
 #define DTCC_GROUPED(NAME, TYPE)                                                                                       \
   DTCC_KERNEL_BLOCKS(grouped_product_k_##NAME, GroupedProduct, halfThreads, 2) { product<TYPE, true>(p); }             \
   DTCC_KERNEL_BLOCKS(grouped_product_n_##NAME, GroupedProduct, halfThreads, 2) { product<TYPE, false>(p); }            \
-  DTCC_KERNEL(grouped_product_grad_##NAME, GroupedProduct, halfThreads) { gradient<TYPE>(p); }
+  DTCC_KERNEL(grouped_product_grad_##NAME, GroupedProduct, halfThreads) { gradient<TYPE>(p); }                         \
+  DTCC_KERNEL(grouped_product_wide_k_##NAME, GroupedProduct, wideThreads) { productWide<TYPE, true>(p); }              \
+  DTCC_KERNEL(grouped_product_wide_n_##NAME, GroupedProduct, wideThreads) { productWide<TYPE, false>(p); }             \
+  DTCC_KERNEL(grouped_product_grad_wide_##NAME, GroupedProduct, wideThreads) { gradientWide<TYPE>(p); }
 DTCC_GROUPED(bf16, __bf16)
 DTCC_GROUPED(f16, _Float16)
 

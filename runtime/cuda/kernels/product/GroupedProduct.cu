@@ -26,11 +26,11 @@ DTCC_KERNEL(grouped_product, GroupedProduct, productThreads) {
       square.row / productTile * columns + blockY(), square.count, p.n, p.k, p.lhs.columnStride == 1,
       p.matrixStrides[1] == 1,
       [&](int64_t i, int64_t x) {
-        return lhs[p.order[first + i] / p.lhs.repeat * p.lhs.rowStride + x * p.lhs.columnStride];
+        return lhs[p.lhs.repeat(p.order[first + i]) * p.lhs.rowStride + x * p.lhs.columnStride];
       },
       [&](int64_t x, int64_t j) { return matrix[x * p.matrixStrides[1] + j * p.matrixStrides[2]]; },
       [&](int64_t i, int64_t j, float sum) {
-        if (p.side.repeat == 1)
+        if (p.side.repeat.value == 1)
           static_cast<float *>(p.side.data)[p.order[first + i] * p.side.rowStride + j * p.side.columnStride] = sum;
         else
           p.products[(first + i) * p.n + j] = sum;
@@ -45,13 +45,13 @@ DTCC_KERNEL(grouped_places, GroupedProduct, combineThreads) {
 }
 
 DTCC_KERNEL(grouped_combine, GroupedProduct, combineThreads) {
-  const int64_t i = blockX(), begin = i * p.side.repeat;
+  const int64_t i = blockX(), begin = i * p.side.repeat.value;
   // A row that is no sum is there already.
-  if (p.side.repeat == 1 && p.places[begin] >= 0)
+  if (p.side.repeat.value == 1 && p.places[begin] >= 0)
     return;
   for (int64_t c = threadIndex(); c < p.n; c += combineThreads) {
     float sum = 0;
-    for (int64_t row = begin; row < begin + p.side.repeat; ++row)
+    for (int64_t row = begin; row < begin + p.side.repeat.value; ++row)
       if (int32_t place = p.places[row]; place >= 0)
         sum += p.products[place * p.n + c];
     storeCell(p.side.data, p.outType, i * p.side.rowStride + c * p.side.columnStride, sum);
@@ -64,7 +64,7 @@ DTCC_KERNEL(grouped_product_grad, GroupedProduct, productThreads) {
     auto *matrix = static_cast<float *>(p.matrices) + group * p.matrixStrides[0];
     auto cell = [&](const RepeatedRows &rows, int64_t x, int64_t column) {
       return static_cast<const float *>(
-          rows.data)[p.order[first + x] / rows.repeat * rows.rowStride + column * rows.columnStride];
+          rows.data)[rows.repeat(p.order[first + x]) * rows.rowStride + column * rows.columnStride];
     };
     productSquare(
         blockX(), p.k, p.n, count, false, false, [&](int64_t i, int64_t x) { return cell(p.lhs, x, i); },

@@ -8,6 +8,7 @@
 #ifndef DTCC_RUNTIME_CUDA_KERNELS_PRODUCT_GROUPEDPRODUCT_H
 #define DTCC_RUNTIME_CUDA_KERNELS_PRODUCT_GROUPEDPRODUCT_H
 
+#include "runtime/cuda/kernels/Division.h"
 #include "runtime/cuda/kernels/Vectors.h"
 #include "runtime/cuda/kernels/product/Product.h"
 
@@ -19,14 +20,15 @@ constexpr int combineThreads = 128;
 struct RepeatedRows {
   void *data;
   int64_t rowStride, columnStride;
-  int32_t repeat;
+  Division repeat;
   int32_t units; // eight halves of a row, from a multiple of eight on, are one load of 16 bytes
 };
 
 /// Arguments of the grouped products. The f32 kernels are in GroupedProduct.cu; those of halves (_bf16, _f16) are in
-/// GroupedMma.cu, with squares of halfTile and two forms of the first: cells of a matrix adjacent along k (_k) or n
-/// (_n). grouped_product       the rows of a group times its matrix: to out where each row is one of out's, else to
-/// products.
+/// GroupedMma.cu, with squares of halfTile, or tiles of wideRows x wideColumns (_wide) where all operands come in
+/// units, and two forms of the first: cells of a matrix adjacent along k (_k) or n (_n).
+///
+/// grouped_product       the rows of a group times its matrix: to out where each row is one of out's, else to products.
 ///                       Grid: squares of rows (at most rows / square + groups), of columns.
 /// grouped_combine       out[i, n] = the sum over its rows, in order, of their products; rows of out of no group get 0.
 ///                       A block a row.

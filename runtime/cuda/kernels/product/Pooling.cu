@@ -7,7 +7,7 @@
 
 #include "runtime/cuda/kernels/Cells.h"
 #include "runtime/cuda/kernels/Math.h"
-#include "runtime/cuda/kernels/product/Pooling.h"
+#include "runtime/cuda/kernels/product/PoolColumn.h"
 
 using namespace dtcc::rt::cuda;
 
@@ -59,7 +59,7 @@ struct Largest {
   float value = 0;
 
   DTCC_DEVICE void take(int32_t at, float next) {
-    if (cell < 0 || next > value || (next != next && value == value))
+    if (cell < 0 || beats(next, value))
       cell = at, value = next;
   }
 };
@@ -295,3 +295,18 @@ DTCC_KERNEL(max_pool_grad, Pool, poolThreads) {
   DTCC_POOL_BY_TYPE(maxPoolGrad, p, found);
 }
 DTCC_KERNEL(max_pool_grad_last, Pool, poolThreads) { DTCC_POOL_BY_UNIT(maxPoolGradLast); }
+
+/// The third argument is the most blocks that a multiprocessor has registers for without spilling.
+#define DTCC_POOL_COLUMNS(SIZE, STRIDE, BLOCKS)                                                                        \
+  DTCC_KERNEL_BLOCKS(max_pool_grad_##SIZE##_##STRIDE, Pool, poolThreads, BLOCKS) {                                     \
+    if (p.type == DTCC_F32)                                                                                            \
+      maxPoolGradColumns<DTCC_F32, SIZE, STRIDE>(p);                                                                   \
+    else if (p.type == DTCC_BF16)                                                                                      \
+      maxPoolGradColumns<DTCC_BF16, SIZE, STRIDE>(p);                                                                  \
+    else                                                                                                               \
+      maxPoolGradColumns<DTCC_F16, SIZE, STRIDE>(p);                                                                   \
+  }
+
+DTCC_POOL_COLUMNS(2, 2, 5)
+DTCC_POOL_COLUMNS(3, 1, 2)
+DTCC_POOL_COLUMNS(3, 2, 3)

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/GpuWorkspace.h"
-#include "runtime/cuda/kernels/Embedding.h"
+#include "runtime/cuda/kernels/rows/Embedding.h"
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/cuda/ops/rows/SortedRows.h"
 

@@ -30,20 +30,25 @@ public:
       p.side.units = inUnits(operands, rank, side, 1, 8);
     const bool alongN = !gradient && inUnits(operands, rank, stack, 2, 8);
     p.matrixUnits = alongN || (!gradient && inUnits(operands, rank, stack, 1, 8));
+    constexpr int64_t reach = int64_t{1} << 31; // of strides that the kernel holds in 32 bits
+    isWide = half && p.n > halfTile && p.lhs.units && (gradient ? p.side.units : p.matrixUnits) &&
+             p.lhs.rowStride < reach && p.side.rowStride < reach;
     p.pairs = inUnits(operands, rank, 3, gradient ? 2 : 1, 2);
     WorkspaceLayout layout;
     sorted = std::make_unique<SortedRows>(operands, p.rows, p.groups, launcher, layout);
     const auto bytes = [](int64_t count) { return count * int64_t{4}; };
     begin = layout.take(bytes(p.groups + 1));
     const auto kernel = [&](const char *name, const char *form) {
-      return half ? Kernel(launcher, "GroupedMma", (std::string(name) + form + "_" + typeName(from.type)).c_str())
-                  : Kernel(launcher, "GroupedProduct", name);
+      if (!half)
+        return Kernel(launcher, "GroupedProduct", name);
+      const std::string whole = std::string(name) + (isWide ? "_wide" : "") + form + "_" + typeName(from.type);
+      return Kernel(launcher, "GroupedMma", whole.c_str(), isWide ? wideSharedBytes : 0);
     };
     if (gradient) {
       product = kernel("grouped_product_grad", "");
     } else {
       places = layout.take(bytes(p.rows));
-      products = layout.take(p.side.repeat == 1 ? 0 : bytes(p.rows * p.n));
+      products = layout.take(p.side.repeat.value == 1 ? 0 : bytes(p.rows * p.n));
       product = kernel("grouped_product", alongN ? "_n" : "_k");
       number = Kernel(launcher, "GroupedProduct", "grouped_places");
       combine = Kernel(launcher, "GroupedProduct", "grouped_combine");
@@ -61,26 +66,28 @@ public:
     here.order = sorted->order(call), here.begin = at<int32_t>(call, begin);
     bounds(call, partsOf(p.rows + 1, sortDigits), sortDigits,
            SortBounds{ids.at(call), p.rows, offset, p.groups, /*paddingId=*/-1, here.order, at<int32_t>(call, begin)});
-    const int64_t tile = half ? halfTile : productTile;
+    const int64_t rows = isWide ? wideRows : half ? halfTile : productTile;
+    const int64_t columns = isWide ? wideColumns : half ? halfTile : productTile;
     LaunchShape shape;
-    shape.block[0] = half ? halfThreads : productThreads;
+    shape.block[0] = isWide ? wideThreads : half ? halfThreads : productThreads;
+    shape.sharedBytes = isWide ? wideSharedBytes : 0;
     if (gradient) {
       here.accumulate = accumulates(grouped.accumulate, rank);
-      shape.grid[0] = static_cast<unsigned>(partsOf(p.k, tile) * partsOf(p.n, tile));
+      shape.grid[0] = static_cast<unsigned>(partsOf(p.k, rows) * partsOf(p.n, columns));
       shape.grid[2] = static_cast<unsigned>(std::min<int64_t>(p.groups, 65535));
       return product(call, shape, here);
     }
     here.places = at<int32_t>(call, places), here.products = at<float>(call, products);
     number(call, partsOf(p.rows, combineThreads), combineThreads, here);
-    shape.grid[0] = static_cast<unsigned>(p.rows / tile + p.groups);
-    shape.grid[1] = static_cast<unsigned>(partsOf(p.n, tile));
+    shape.grid[0] = static_cast<unsigned>(p.rows / rows + p.groups);
+    shape.grid[1] = static_cast<unsigned>(partsOf(p.n, columns));
     product(call, shape, here);
-    combine(call, p.rows / p.side.repeat, combineThreads, here);
+    combine(call, p.rows / p.side.repeat.value, combineThreads, here);
   }
 
 private:
   static RepeatedRows rowsOf(const GroupedRows &rows) {
-    return {nullptr, rows.rowStride, rows.columnStride, static_cast<int32_t>(rows.repeat), 0};
+    return {nullptr, rows.rowStride, rows.columnStride, Division::by(static_cast<int32_t>(rows.repeat)), 0};
   }
   /// Whether `cells` neighbours along `dimension` of an operand, from a multiple of `cells` on, lie side by side at a
   /// multiple of their size. All of them or none need be there, but for pairs.
@@ -99,7 +106,7 @@ private:
   GroupedOperands grouped;
   GroupedProduct p = {};
   IntegerOperand ids;
-  bool gradient, half;
+  bool gradient, half, isWide = false;
   std::unique_ptr<SortedRows> sorted;
   uint64_t begin = 0, places = 0, products = 0; // in the workspace
   Kernel bounds, product, number, combine;

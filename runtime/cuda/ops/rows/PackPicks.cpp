@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/kernels/RowExchange.h"
+#include "runtime/cuda/kernels/rows/RowExchange.h"
 #include "runtime/cuda/ops/Operands.h"
 
 namespace dtcc::rt::cuda {

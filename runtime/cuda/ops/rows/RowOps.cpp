@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/SequenceOrder.h"
-#include "runtime/cuda/kernels/RowOrder.h"
+#include "runtime/cuda/kernels/rows/RowOrder.h"
 #include "runtime/cuda/ops/Operands.h"
 
 #include <cstring>

@@ -8,13 +8,13 @@
 #ifndef DTCC_RUNTIME_CUDA_OPS_ROWS_SORTEDROWS_H
 #define DTCC_RUNTIME_CUDA_OPS_ROWS_SORTEDROWS_H
 
-#include "runtime/cuda/kernels/Sort.h"
+#include "runtime/cuda/kernels/rows/Sort.h"
 #include "runtime/cuda/ops/Launch.h"
 #include "runtime/kernels/ops/CheckedOperands.h"
 
 namespace dtcc::rt::cuda {
 
-/// Sorts `rows` ids that are below `keys` (see kernels/Sort.h) into memory of the workspace.
+/// Sorts `rows` ids that are below `keys` (see kernels/rows/Sort.h) into memory of the workspace.
 class SortedRows {
 public:
   /// Takes its memory of `layout`. Rejects more rows than an i32 counts.

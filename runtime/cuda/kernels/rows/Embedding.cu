@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/Device.h"
-#include "runtime/cuda/kernels/Embedding.h"
-#include "runtime/cuda/kernels/Sort.h"
+#include "runtime/cuda/kernels/rows/Embedding.h"
+#include "runtime/cuda/kernels/rows/Sort.h"
 
 using namespace dtcc::rt::cuda;
 

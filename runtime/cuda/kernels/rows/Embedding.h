@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_CUDA_KERNELS_EMBEDDING_H
-#define DTCC_RUNTIME_CUDA_KERNELS_EMBEDDING_H
+#ifndef DTCC_RUNTIME_CUDA_KERNELS_ROWS_EMBEDDING_H
+#define DTCC_RUNTIME_CUDA_KERNELS_ROWS_EMBEDDING_H
 
 #include "runtime/cuda/kernels/Vectors.h"
 
@@ -62,4 +62,4 @@ constexpr int64_t scatterSharedBytes(int64_t segment, int32_t widthBits) {
 
 } // namespace dtcc::rt::cuda
 
-#endif // DTCC_RUNTIME_CUDA_KERNELS_EMBEDDING_H
+#endif // DTCC_RUNTIME_CUDA_KERNELS_ROWS_EMBEDDING_H

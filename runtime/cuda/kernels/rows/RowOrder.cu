@@ -7,8 +7,8 @@
 
 #include "runtime/abi/SequenceOrder.h"
 #include "runtime/cuda/kernels/Device.h"
-#include "runtime/cuda/kernels/RowOrder.h"
 #include "runtime/cuda/kernels/Vectors.h"
+#include "runtime/cuda/kernels/rows/RowOrder.h"
 
 using namespace dtcc::rt::cuda;
 

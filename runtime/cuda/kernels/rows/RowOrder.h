@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_CUDA_KERNELS_ROWORDER_H
-#define DTCC_RUNTIME_CUDA_KERNELS_ROWORDER_H
+#ifndef DTCC_RUNTIME_CUDA_KERNELS_ROWS_ROWORDER_H
+#define DTCC_RUNTIME_CUDA_KERNELS_ROWS_ROWORDER_H
 
 #include <cstdint>
 
@@ -36,4 +36,4 @@ struct Reorder {
 
 } // namespace dtcc::rt::cuda
 
-#endif // DTCC_RUNTIME_CUDA_KERNELS_ROWORDER_H
+#endif // DTCC_RUNTIME_CUDA_KERNELS_ROWS_ROWORDER_H

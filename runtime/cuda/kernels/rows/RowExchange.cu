@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/Device.h"
-#include "runtime/cuda/kernels/RowExchange.h"
+#include "runtime/cuda/kernels/rows/RowExchange.h"
 
 using namespace dtcc::rt::cuda;
 

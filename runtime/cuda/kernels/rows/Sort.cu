@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/Device.h"
-#include "runtime/cuda/kernels/Sort.h"
+#include "runtime/cuda/kernels/rows/Sort.h"
 
 using namespace dtcc::rt::cuda;
 

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_CUDA_KERNELS_ROWEXCHANGE_H
-#define DTCC_RUNTIME_CUDA_KERNELS_ROWEXCHANGE_H
+#ifndef DTCC_RUNTIME_CUDA_KERNELS_ROWS_ROWEXCHANGE_H
+#define DTCC_RUNTIME_CUDA_KERNELS_ROWS_ROWEXCHANGE_H
 
 #include "runtime/cuda/kernels/Vectors.h"
 
@@ -91,4 +91,4 @@ struct SumRows {
 
 } // namespace dtcc::rt::cuda
 
-#endif // DTCC_RUNTIME_CUDA_KERNELS_ROWEXCHANGE_H
+#endif // DTCC_RUNTIME_CUDA_KERNELS_ROWS_ROWEXCHANGE_H

@@ -18,8 +18,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_CUDA_KERNELS_SORT_H
-#define DTCC_RUNTIME_CUDA_KERNELS_SORT_H
+#ifndef DTCC_RUNTIME_CUDA_KERNELS_ROWS_SORT_H
+#define DTCC_RUNTIME_CUDA_KERNELS_ROWS_SORT_H
 
 #include "runtime/cuda/kernels/Vectors.h"
 
@@ -54,4 +54,4 @@ template <typename Rows> __attribute__((device)) inline int64_t sortKey(const Ro
 
 } // namespace dtcc::rt::cuda
 
-#endif // DTCC_RUNTIME_CUDA_KERNELS_SORT_H
+#endif // DTCC_RUNTIME_CUDA_KERNELS_ROWS_SORT_H
