@@ -61,6 +61,7 @@ TUNE = Test(("dtcc", "dtcc_rt", "dtcc_emulated_cuda", "dtcc_emulated_cublaslt", 
 CHOICES = Test(("dtcc", "dtcc_rt"), "lit-22 -q tests/e2e --filter programs/tune")
 IMPORT = unit("onnx-node-conformance")
 RECURRENT = Test(("dtcc",), "lit-22 -q tests/e2e --filter recurrent")
+ESTIMATES = Test(("dtcc-plan",), "lit-22 -q tests/tools --filter 'dtcc-plan/(estimated-time|one-price).test'")
 CHANNELS = unit("plan-schedule", "Rendezvous.*")
 CHOICE = unit("plan-choice")
 OFFLOAD = Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q tests/passes --filter '(offload|verify-host-errors)'")
@@ -323,6 +324,10 @@ MUTATIONS = [
              "    even &= from % 2 == 0 && to % 2 == 0;\n", "", CUDNN),
     Mutation("experts: a wide product does not wait for its operands", "runtime/cuda/kernels/product/WideHalfProduct.h",
              "awaitCopyGroups<wideStages - 2>", "awaitCopyGroups<wideStages - 1>", CUDNN),
+    Mutation("estimates: what a loss stores narrow is moved wide", "planner/model/KernelTraffic.cpp",
+             "    return true; // whatever makes it stores it so\n", "    return false;\n", ESTIMATES),
+    Mutation("estimates: ranks of tp that are asked for split routers too", "planner/model/PlacementCache.cpp",
+             "return whole * 100 <= cells;", "return whole == 0;", ESTIMATES),
     Mutation("recurrence: a gru's reset gate weighs nothing", "runtime/cuda/kernels/Recurrence.cu",
              "p.x.dstart[unit.state] += read * reset;", "", CUDNN),
     Mutation("embeddings: both partial sums of a segment are in one place", "runtime/cuda/kernels/rows/Embedding.cu",
