@@ -327,7 +327,7 @@ MUTATIONS = [
     Mutation("estimates: what a loss stores narrow is moved wide", "planner/model/KernelTraffic.cpp",
              "    return true; // whatever makes it stores it so\n", "    return false;\n", ESTIMATES),
     Mutation("estimates: ranks of tp that are asked for split routers too", "planner/model/PlacementCache.cpp",
-             "return whole * 100 <= cells;", "return whole == 0;", ESTIMATES),
+             "whole * 100 <= cells", "whole <= 0 * cells", ESTIMATES),
     Mutation("recurrence: a gru's reset gate weighs nothing", "runtime/cuda/kernels/Recurrence.cu",
              "p.x.dstart[unit.state] += read * reset;", "", CUDNN),
     Mutation("embeddings: both partial sums of a segment are in one place", "runtime/cuda/kernels/rows/Embedding.cu",
