@@ -14,7 +14,6 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
-#include "frontends/onnx/ops/LogOnePlus.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -69,6 +68,15 @@ static LogicalResult preluRule(OpBinder &node) {
   return node.result(0, choose(emit, x, 0, x, emit.mul(x, node.input(1))));
 }
 
+/// log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), which neither overflows nor vanishes below 0. The slopes of one
+/// side at 0 add up to 1/2, so that the gradient is sigmoid(x) there too. Null if `x` is.
+static Tensor softplus(Emitter &emit, const Tensor &x) {
+  if (!x)
+    return nullptr;
+  Tensor zero = emit.scalar(0, elementOf(x)), isAbove = emit.compare(graph::Predicate::gt, x, zero);
+  Tensor below = emit.select(isAbove, emit.unary<graph::NegOp>(x), x);
+  return emit.add(emit.select(isAbove, x, zero), emit.unary<graph::Log1pOp>(emit.unary<graph::ExpOp>(below)));
+}
 static LogicalResult softplusRule(OpBinder &node) { return node.result(0, softplus(node.emit(), node.input(0))); }
 
 static LogicalResult mishRule(OpBinder &node) {

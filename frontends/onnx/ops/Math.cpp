@@ -12,7 +12,6 @@
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
 #include "frontends/onnx/emit/Logic.h"
-#include "frontends/onnx/ops/LogOnePlus.h"
 #include <cmath>
 
 using namespace mlir;
@@ -191,7 +190,7 @@ static LogicalResult inverseHyperbolicSineRule(OpBinder &node) {
   return node.result(0, oddFunction(emit, node.input(0), [&](const Tensor &x) {
                        Tensor one = emit.scalar(1, elementOf(x)), square = emit.mul(x, x);
                        Tensor root = emit.unary<graph::SqrtOp>(emit.add(square, one));
-                       return logOnePlusAny(emit, emit.add(x, emit.div(square, emit.add(root, one))));
+                       return emit.unary<graph::Log1pOp>(emit.add(x, emit.div(square, emit.add(root, one))));
                      }));
 }
 
@@ -201,7 +200,7 @@ static LogicalResult inverseHyperbolicTangentRule(OpBinder &node) {
   return node.result(0, oddFunction(emit, node.input(0), [&](const Tensor &x) {
                        auto scalar = [&](double value) { return emit.scalar(value, elementOf(x)); };
                        Tensor excess = emit.div(emit.mul(x, scalar(2)), emit.sub(scalar(1), x));
-                       return emit.mul(logOnePlusAny(emit, excess), scalar(0.5));
+                       return emit.mul(emit.unary<graph::Log1pOp>(excess), scalar(0.5));
                      }));
 }
 
