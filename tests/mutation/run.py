@@ -62,6 +62,7 @@ CHOICES = Test(("dtcc", "dtcc_rt"), "lit-22 -q tests/e2e --filter programs/tune"
 IMPORT = unit("onnx-node-conformance")
 RECURRENT = Test(("dtcc",), "lit-22 -q tests/e2e --filter recurrent")
 ESTIMATES = Test(("dtcc-plan",), "lit-22 -q tests/tools --filter 'dtcc-plan/(estimated-time|one-price).test'")
+SHORT = Test(("dtcc", "dtcc_rt"), "lit-22 -q tests/e2e --filter short-rows")
 CHANNELS = unit("plan-schedule", "Rendezvous.*")
 CHOICE = unit("plan-choice")
 OFFLOAD = Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q tests/passes --filter '(offload|verify-host-errors)'")
@@ -258,7 +259,7 @@ MUTATIONS = [
     Mutation("cost: a ring passes all of its bytes to all", "planner/cost/Collectives.cpp",
              "row.algorithm == Algorithm::Tree ? 1 : (n - 1) / n", "row.algorithm == Algorithm::Tree ? 1 : n / n", COST),
     Mutation("gpu: a warp folds half of its lanes", "passes/exec/codegen/GpuKernelGenerator.cpp",
-             "distance = kWarp / 2; distance > 0", "distance = kWarp / 4; distance > 0", KERNELS),
+             "distance = std::min(kWarp, rowThreads) / 2; distance > 0", "distance = kWarp / 4; distance > 0", KERNELS),
     Mutation("gpu: half of a column's threads in a warp are folded", "passes/exec/codegen/GpuKernelGenerator.cpp",
              "distance = kWarp / 2; distance >= across", "distance = kWarp / 4; distance >= across", KERNELS),
     Mutation("gpu: vectors beside the row count", "passes/exec/codegen/KernelBuilder.cpp",
@@ -275,6 +276,8 @@ MUTATIONS = [
              "{ahead.left, ahead.arrived}", "{}", DEVICES),
     Mutation("gpu: kernels do not wait for what they receive", "runtime/cuda/CudaDevice.cpp",
              "      gpu.wait(stream.handle, other.done);\n", "      (void)other;\n", DEVICES),
+    Mutation("gpu: rows that share a block fold over each other", "passes/exec/codegen/GpuKernelGenerator.cpp",
+             "distance = std::min(kWarp, rowThreads) / 2", "distance = kWarp / 2", SHORT),
     Mutation("gpu: the greatest is the least", "runtime/cuda/collective/Nccl.cpp", "reduction == DTCC_MIN ? kMinimum : kMaximum",
              "reduction == DTCC_MIN ? kMaximum : kMinimum", DEVICES),
     Mutation("dropout: the step is not in the key", "dialects/graph/reference/RandomKernel.cpp", "c2 = words.low(wideStep)",

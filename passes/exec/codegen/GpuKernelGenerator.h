@@ -12,7 +12,7 @@
 //   Map     a thread a vector
 //   Row     a block a row, which its threads keep in registers from the first pass to the
 //           last, or read again where it is too long; they fold by shuffles inside warps
-//           and through shared memory between them
+//           and through shared memory between them. Short rows share a block
 //   Column  a block for some columns, of no less than what memory hands out at once, and
 //           narrower the fewer columns there are; as many threads as fit share the rows.
 //           Sums of a column are folded as those of rows

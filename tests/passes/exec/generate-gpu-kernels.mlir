@@ -99,6 +99,36 @@ exec.func @uneven buffers [memref<300x4804xf32, strided<[4804, 1]>>, memref<300x
   exec.yield %2 : tensor<300x4804xf32>
 }
 
+// Eight rows of 49 cells share a block. A row has a warp, whose threads keep two cells, the second not all of them.
+// CHECK-LABEL: llvm.func @short(
+// CHECK-SAME: dtcc.block = 256 : i64
+// CHECK-SAME: dtcc.grid = 528 : i64
+// CHECK-COUNT-5: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm
+// CHECK: llvm.return
+exec.func @short buffers [memref<4224x49xf32>, memref<4224x49xf32>] accumulate [0] in_place [-1] {
+^bb0(%x: tensor<4224x49xf32>):
+  %0 = graph.reduce #graph<reduce_kind sum> %x [1] : (tensor<4224x49xf32>) -> tensor<4224xf32>
+  %1 = graph.broadcast %0 [0] : (tensor<4224xf32>) -> tensor<4224x49xf32>
+  %2 = graph.sub %x, %1 : (tensor<4224x49xf32>, tensor<4224x49xf32>) -> tensor<4224x49xf32>
+  exec.yield %2 : tensor<4224x49xf32>
+}
+
+// Rows of six vectors have eight threads. A block has as many rows as leave enough blocks.
+// CHECK-LABEL: llvm.func @vectors(
+// CHECK-SAME: dtcc.block = 128 : i64
+// CHECK-SAME: dtcc.grid = 264 : i64
+// CHECK-COUNT-3: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm
+// CHECK: llvm.return
+exec.func @vectors buffers [memref<4224x24xf32>, memref<4224x24xf32>] accumulate [0] in_place [-1] {
+^bb0(%x: tensor<4224x24xf32>):
+  %0 = graph.reduce #graph<reduce_kind sum> %x [1] : (tensor<4224x24xf32>) -> tensor<4224xf32>
+  %1 = graph.broadcast %0 [0] : (tensor<4224xf32>) -> tensor<4224x24xf32>
+  %2 = graph.sub %x, %1 : (tensor<4224x24xf32>, tensor<4224x24xf32>) -> tensor<4224x24xf32>
+  exec.yield %2 : tensor<4224x24xf32>
+}
+
 // A row that is too long is read in each pass, four vectors before the first is used.
 // CHECK-LABEL: llvm.func @long(
 // CHECK-SAME: dtcc.block = 512 : i64
