@@ -89,7 +89,9 @@ bool KernelTraffic::areInSameKernel(Operation *maker, Operation *reader) const {
 }
 
 bool KernelTraffic::staysInKernel(Value value, Operation *reader) const {
-  if (auto reduce = dyn_cast<graph::ReduceOp>(reader); reduce && isBiasGradient(reduce))
+  const BlockTable::Op *entry = table.find(reader);
+  if (auto reduce = dyn_cast<graph::ReduceOp>(reader);
+      reduce && entry && entry->phase == graph::Phase::WeightGradient && isBiasGradient(reduce))
     return true;
   Operation *maker = value.getDefiningOp();
   return maker && areInSameKernel(maker, reader);
