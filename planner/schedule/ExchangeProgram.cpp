@@ -120,7 +120,8 @@ void mergeChannels(llvm::MutableArrayRef<ExchangeProgram> programs) {
         }
 }
 
-/// The same for the runs of training alone, or of evaluation: what the other sends on a channel gives them no room.
+/// Reserves room for the runs of training alone, or of evaluation: messages of the other give them no room on a
+/// channel.
 static void reserveExchanges(llvm::MutableArrayRef<ExchangeProgram> programs, bool evaluates) {
   std::vector<ExchangeProgram> part(programs.begin(), programs.end());
   for (ExchangeProgram &program : part)

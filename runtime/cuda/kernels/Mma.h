@@ -59,6 +59,24 @@ template <> DTCC_DEVICE void multiplyAdd<_Float16>(float (&sums)[4], const Squar
       : "r"(left.at[0]), "r"(left.at[1]), "r"(left.at[2]), "r"(left.at[3]), "r"(low), "r"(high));
 }
 
+/// Calls store(rowOf(i), j, pair) for adjacent columns j and j + 1 of row i of a warp's sums, squares of 16 x 8 as
+/// products leave them, which begin at (row, column).
+template <int rows, int columns, typename Row, typename Store>
+DTCC_DEVICE void storeSums(const float (&sums)[rows][columns][4], int row, int column, Row rowOf, Store store) {
+  const int l = lane();
+#pragma unroll
+  for (int i = 0; i < rows; ++i)
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const auto to = rowOf(row + i * 16 + r * 8 + l / 4);
+#pragma unroll
+      for (int n = 0; n < columns; ++n) {
+        const float pair[2] = {sums[i][n][r * 2], sums[i][n][r * 2 + 1]};
+        store(to, column + n * 8 + l % 4 * 2, pair);
+      }
+    }
+}
+
 template <typename T> DTCC_DEVICE uint32_t pack(float low, float high) {
   return __builtin_bit_cast(uint16_t, static_cast<T>(low)) |
          static_cast<uint32_t>(__builtin_bit_cast(uint16_t, static_cast<T>(high))) << 16;

@@ -123,7 +123,7 @@ TEST(Rendezvous, RoomIsReservedWhereItHelps) {
   EXPECT_EQ(checkExchanges(stages), "");
   EXPECT_EQ(stages[0].phases[0].exchanges[0].room, 3);
   EXPECT_EQ(stages[0].phases[1].exchanges[0].room, 1);
-  // What an evaluation sends on that channel gives the step no room.
+  // Messages of an evaluation on that channel give the step no room.
   stages = programs("s1a", "r0a");
   stages[0].phases.push_back({"signal", {parse("s1c")}});
   stages[1].phases.push_back({"signal", {parse("r0c")}});

@@ -496,7 +496,7 @@ TEST_P(Executor, SamplesAreSentAhead) {
       send(one);
       write(one, 10);
       device.uploadFrom(one, inputs[0], 0);
-      // What is sent next leaves alone what the first stream has still to copy.
+      // The samples sent next leave alone those that the first stream has still to copy.
       write(other, 2);
       send(other);
       device.awaitUploads(other);
@@ -506,7 +506,7 @@ TEST_P(Executor, SamplesAreSentAhead) {
       send(one);
       device.uploadFrom(one, inputs[2], 0);
       device.download(std::span(&inputs[2], 1), 0);
-      // What nobody takes arrives before what is sent behind it.
+      // Samples that nobody takes arrive before those that are sent behind them.
       write(other, 4);
       send(other);
       write(one, 5);

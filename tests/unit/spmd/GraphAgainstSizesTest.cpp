@@ -134,7 +134,7 @@ TEST_F(GraphAgainstSizesTest, Agree) {
                    " recompute=" + std::string(plan::toString(given.recompute)));
       Both both = price(shape, given.recompute);
       const cost::StepSeconds &graph = both.graph.parts, &sizes = both.sizes;
-      // What kernels between products move is a share of all values by sizes, and op by op by the graph.
+      // Bytes that kernels between products move are a share of all values by sizes, and op by op by the graph.
       expectRatio(graph.compute, sizes.compute, 0.93, 1.3, "compute");
       expectRatio(graph.recompute, sizes.recompute, 0.9, 1.1, "recompute");
       EXPECT_EQ(graph.host, 0) << "commands are issued ahead";

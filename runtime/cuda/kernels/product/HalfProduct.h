@@ -129,17 +129,7 @@ DTCC_DEVICE void multiplyHalves(int64_t depth, Left left, Right right, Row rowOf
       keep(stage ^ 1);
     synchronize();
   }
-#pragma unroll
-  for (int i = 0; i < 2; ++i)
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const auto row = rowOf(warpRow + i * 16 + r * 8 + l / 4);
-#pragma unroll
-      for (int n = 0; n < 8; ++n) {
-        const float pair[2] = {sums[i][n][r * 2], sums[i][n][r * 2 + 1]};
-        store(row, warpColumn + n * 8 + l % 4 * 2, pair);
-      }
-    }
+  storeSums(sums, warpRow, warpColumn, rowOf, store);
 }
 
 } // namespace dtcc::rt::cuda

@@ -120,17 +120,7 @@ DTCC_DEVICE void multiplyWide(int64_t depth, Left left, Right right, Row rowOf, 
     }
     slot = slot == wideStages - 1 ? 0 : slot + 1;
   }
-#pragma unroll
-  for (int i = 0; i < 4; ++i)
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const auto row = rowOf(warpRow + i * 16 + r * 8 + l / 4);
-#pragma unroll
-      for (int n = 0; n < 8; ++n) {
-        const float pair[2] = {sums[i][n][r * 2], sums[i][n][r * 2 + 1]};
-        store(row, warpColumn + n * 8 + l % 4 * 2, pair);
-      }
-    }
+  storeSums(sums, warpRow, warpColumn, rowOf, store);
 }
 
 } // namespace dtcc::rt::cuda
