@@ -14,6 +14,8 @@ import re
 import subprocess
 import sys
 
+# The files at the root of the repository, besides those whose names begin with a dot.
+ROOT_FILES = {"CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "Containerfile", "LICENSE", "README.md"}
 CODE = (".cpp", ".h", ".cu", ".td", ".def", ".py", ".cmake", ".inc")
 MOST_LINES = 600
 MOST_FILES = 30
@@ -39,7 +41,7 @@ FLOORS = {
 ROOMS = [
     "planner/parallelism", "planner/cost", "planner/cluster", "planner/problem", "planner/schedule", "planner/schedule/generators", "planner/plan", "planner/search",
     "planner/transformer", "planner/validation",
-    "passes/graph", "passes/graph/recover",
+    "passes/graph", "passes/graph/losses", "passes/graph/recover",
     "passes/spmd", "passes/spmd/reshard", "passes/spmd/layout", "passes/spmd/partition", "passes/spmd/program",
     "passes/spmd/evaluate",
     "passes/exec", "passes/exec/codegen", "passes/exec/local", "passes/exec/commands", "passes/exec/bufferize",
@@ -231,8 +233,10 @@ def sizes(root):
 
 
 def names(root):
-    """A file is named after what it holds."""
+    """A file is named after what it holds, and none is left at the root of the repository by accident."""
     for file in files(root):
+        if "/" not in file and not file.startswith(".") and file not in ROOT_FILES:
+            yield file, 1, "the root of the repository holds no such file (ROOT_FILES in tests/lint/lint.py)"
         stem = os.path.basename(file).split(".")[0]
         if re.search(r"(utils?|common|misc|helpers?|uncategorized)$", stem, re.I):
             yield file, 1, "name the file after what it holds"

@@ -80,7 +80,7 @@ static std::vector<Outcome> runAll(const std::string &root) {
     if (outcome.form)
       outcome.verdict = outcome.form->run(folder, outcome.why = "");
     else if (outcome.why.empty())
-      outcome.verdict = runCase(table, folder, model, "node-conformance.onnx", outcome.why);
+      outcome.verdict = runCase(table, folder, model, DTCC_ONNX_SCRATCH "/node-conformance.onnx", outcome.why);
     outcome.model = std::move(model);
   }
   return outcomes;
@@ -181,7 +181,7 @@ TEST(NodeConformance, EveryModelIsRightOrRefused) {
     GTEST_SKIP() << "no " << root;
   std::vector<Outcome> outcomes = runAll(root);
   std::error_code error;
-  llvm::raw_fd_ostream list("node-conformance.tsv", error);
+  llvm::raw_fd_ostream list(DTCC_ONNX_SCRATCH "/node-conformance.tsv", error);
   for (const Outcome &outcome : outcomes) {
     if (outcome.verdict == Verdict::Wrong)
       ADD_FAILURE() << outcome.name << ": " << outcome.why;

@@ -107,10 +107,11 @@ public:
         }) {}
 
   bool import(const ModelProto &model) {
-    writeModel(model, "training-step.onnx");
+    writeModel(model, DTCC_ONNX_SCRATCH "/training-step.onnx");
     dtcc::onnx::ImportOptions options;
     options.forceTraining = false;
-    FailureOr<OwningOpRef<ModuleOp>> made = dtcc::onnx::importOnnx(&context, "training-step.onnx", options);
+    FailureOr<OwningOpRef<ModuleOp>> made =
+        dtcc::onnx::importOnnx(&context, DTCC_ONNX_SCRATCH "/training-step.onnx", options);
     if (succeeded(made))
       module = std::move(*made);
     return succeeded(made);

@@ -51,7 +51,8 @@ protected:
       ::onnx::ModelProto model;
       ASSERT_TRUE(parse(folder + "/model.onnx", model)) << name;
       const TrainingForm *form = trainingFormOf(name);
-      Verdict verdict = form ? form->run(folder, why) : runCase(table, folder, model, "training-conformance.onnx", why);
+      Verdict verdict = form ? form->run(folder, why)
+                             : runCase(table, folder, model, DTCC_ONNX_SCRATCH "/training-conformance.onnx", why);
       EXPECT_EQ(verdict, Verdict::Passed) << name << ": " << why;
     }
   }
