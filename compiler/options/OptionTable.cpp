@@ -88,6 +88,8 @@ const std::vector<Group> &table() {
              "as-is"),
         word("batch-norm", "global|rank", &O::batchNorm, "statistics of the whole batch, or of each rank", "global",
              "rank"),
+        word("batch-losses", "whole|microbatch", &O::batchLosses,
+             "means of the batch in a loss: of all, or of each micro-batch", "whole", "microbatch"),
         text("weights", "FOLDER|FILE", &O::weights, "start from .safetensors, which the program reads", "", "Llama/"),
         word("init", "model|random", &O::init, "start values", "model, if it has weights", "random"),
         text("external-root", "DIR", &O::externalRoot, "another folder that may hold external data", "", "weights")}},

@@ -36,7 +36,7 @@ struct Options {
   std::string init;
   /// A checkpoint from which parameters start.
   std::string weights;
-  std::string trainMode = "force", batchNorm = "global";
+  std::string trainMode = "force", batchNorm = "global", batchLosses = "whole";
   std::vector<std::string> trainable, freeze, tie;
   /// Whether attention stays within documents, and positions count from their starts.
   bool maskDocuments = false;

@@ -42,6 +42,8 @@ void dtcc::buildGraphPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(graph::createGraphExpandPowers());
   // Several losses divide by counts of their own, which come from the labels alone.
   manager.addPass(graph::createGraphSeparateCounts());
+  // Numbers of the whole batch may be those of a micro-batch, if the user says so.
+  manager.addPass(graph::createGraphGroupLosses());
   // Forward, backward and the update, with the origin of every op.
   graph::GraphDifferentiateOptions differentiate;
   // As torch.amp.GradScaler starts.

@@ -1,4 +1,4 @@
-//===- BatchGroups.cpp - Which samples a batch norm sees together
+//===- BatchGroups.cpp - Which samples a batch norm or a loss sees together
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,8 +18,8 @@ using namespace dtcc;
 namespace {
 struct Split {
   int64_t microbatches = 1, ranks = 1;
-  /// The number of data-parallel ranks is given.
-  bool known = false;
+  /// The number of data-parallel ranks is given, and that of micro-batches.
+  bool known = false, microbatchesKnown = false;
 };
 } // namespace
 
@@ -33,7 +33,7 @@ static FailureOr<Split> splitOf(const Options &options) {
     if (llvm::Expected<plan::Plan> plan = plan::readPlan(options.plan)) {
       split.microbatches = plan->mesh.slots();
       split.ranks = plan->mesh.product(plan->batchAxes) / split.microbatches;
-      split.known = true;
+      split.known = split.microbatchesKnown = true;
     } else {
       llvm::consumeError(plan.takeError());
     }
@@ -42,6 +42,7 @@ static FailureOr<Split> splitOf(const Options &options) {
   if (failed(request))
     return failure();
   split.microbatches = request->microbatches.value_or(split.microbatches);
+  split.microbatchesKnown |= request->microbatches.has_value();
   if (request->mesh.dp) {
     split.ranks = *request->mesh.dp;
     split.known = true;
@@ -94,12 +95,28 @@ static LogicalResult checkBuffers(ModuleOp module, const Options &options) {
   return success();
 }
 
+/// Asks for a loss of each micro-batch, if the user does.
+static LogicalResult declareLossGroups(ModuleOp module, const Options &options) {
+  if (options.batchLosses != "microbatch")
+    return success();
+  FailureOr<Split> split = splitOf(options);
+  if (failed(split))
+    return failure();
+  if (!split->microbatchesKnown) {
+    errorStream() << "--batch-losses=microbatch needs the number of micro-batches: --microbatches=N\n";
+    return failure();
+  }
+  if (split->microbatches > 1)
+    module->setAttr(graph::kLossGroupsAttr, OpBuilder(module).getI64IntegerAttr(split->microbatches));
+  return success();
+}
+
 LogicalResult dtcc::declareBatchGroups(ModuleOp module, const Options &options) {
   SmallVector<graph::BatchNormOp> norms;
   SmallVector<graph::RunningStatisticsOp> moved;
   module.walk([&](graph::BatchNormOp norm) { norms.push_back(norm); });
   module.walk([&](graph::RunningStatisticsOp running) { moved.push_back(running); });
-  if (failed(checkBuffers(module, options)))
+  if (failed(checkBuffers(module, options)) || failed(declareLossGroups(module, options)))
     return failure();
   if (norms.empty() && moved.empty())
     return success();

@@ -8,7 +8,8 @@
 // Batch statistics are those of a micro-batch, as in every framework that accumulates
 // gradients, over all its ranks or, with --batch-norm=rank, of each rank alone. So the
 // number of micro-batches is a part of the model, and batch norms are told it before any
-// plan is made: a plan with another number is refused.
+// plan is made: a plan with another number is refused. The same holds for terms of a loss
+// that each micro-batch takes of its own samples (--batch-losses=microbatch).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,8 @@
 
 namespace dtcc {
 
-/// Sets the groups of all batch norms by --microbatches, --batch-norm, --mesh and --plan.
+/// Sets the groups of all batch norms, and of the loss, by --microbatches, --batch-norm, --batch-losses, --mesh and
+/// --plan.
 /// Failure after one message.
 mlir::LogicalResult declareBatchGroups(mlir::ModuleOp module, const Options &options);
 

@@ -38,6 +38,9 @@ constexpr llvm::StringLiteral kOptimizerAttr = "graph.optimizer", kClipAttr = "g
 constexpr llvm::StringLiteral kAverageAttr = "graph.average";
 /// On a module, and on the program made from it: each parameter changes once its gradient is complete (--update=early).
 constexpr llvm::StringLiteral kEarlyAttr = "graph.early";
+/// On a module with a loss: in how many groups of samples each takes numbers of the whole batch of its own (an i64), if
+/// the loss may be that of micro-batches (--batch-losses=microbatch).
+constexpr llvm::StringLiteral kLossGroupsAttr = "graph.loss_groups";
 /// Suffix of the name under which the average of a parameter is saved.
 constexpr llvm::StringLiteral kAverageSlot = "average";
 

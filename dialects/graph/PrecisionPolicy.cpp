@@ -31,6 +31,7 @@ DTCC_WIDE(RsqrtOp)
 DTCC_WIDE(PowOp)
 DTCC_WIDE(SoftmaxOp)
 DTCC_WIDE(CrossEntropyOp)
+DTCC_WIDE(GroupSumOp)
 
 // Errors of a state add up over the steps, so states are f32. The factors of a step's products may be rounded.
 DTCC_WIDE(RecurrenceOp)

@@ -228,6 +228,41 @@ def GraphSeparateCounts : Pass<"graph-separate-counts", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
 
+def GraphGroupLosses : Pass<"graph-group-losses", "::mlir::ModuleOp"> {
+  let summary = "let micro-batches take numbers of the whole batch from their own samples, where the loss may be such";
+  let description = [{
+    Input: `@loss`, after graph-separate-counts and before graph-differentiate, of a module whose attribute
+    `graph.loss_groups` says the number of groups. Output: the same function without the attribute. What micro-batches
+    cannot add up, as a product of two means over the batch, is computed of each group of samples from
+    `graph.group_sum`, and its mean over the groups stands in its place.
+
+    Micro-batches have their own samples, so spmd-apply-plan refuses a loss with such a term. Gradient accumulation in
+    other frameworks computes it of each micro-batch, which is another loss: the option `--batch-losses=microbatch` asks
+    for that.
+
+    Guarantees: without the attribute, and where the loss is a sum over samples, nothing changes. What is computed of a
+    group is what the loss would give if the group were the batch, with sums over its samples that count as often as
+    there are groups. An op that cannot be computed so is an error.
+
+    Example (tests/passes/graph/group-losses.mlir):
+    ```mlir
+    %sum = graph.reduce sum %p [0] : (tensor<4x3xf32>) -> tensor<3xf32>
+    %square = graph.mul %sum, %sum : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    ```
+    becomes, in two groups,
+    ```mlir
+    %sums = graph.group_sum %p {groups = 2 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+    %two = graph.constant dense<2.0> : tensor<4x3xf32> : tensor<4x3xf32>
+    %each = graph.mul %sums, %two : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+    %squares = graph.mul %each, %each : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+    %added = graph.reduce sum %squares [0] : (tensor<4x3xf32>) -> tensor<3xf32>
+    %quarter = graph.constant dense<0.25> : tensor<3xf32> : tensor<3xf32>
+    %square = graph.mul %added, %quarter : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    ```
+  }];
+  let dependentDialects = ["::dtcc::graph::GraphDialect"];
+}
+
 def GraphDifferentiate : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
   let summary = "turn @loss into @step: forward, backward, update";
   let description = [{

@@ -41,6 +41,9 @@ plan::ShapeSpace GraphPricer::space() const {
     // Batch norm takes its statistics from a micro-batch, so another number of micro-batches is another model.
     if (isa<graph::BatchNormOp>(op))
       space.microbatches = 1;
+    // So does a term of a loss that is computed of each group.
+    if (auto sum = dyn_cast<graph::GroupSumOp>(op))
+      space.microbatches = static_cast<int64_t>(sum.getGroups());
     if (auto layer = dyn_cast<graph::ExpertsOp>(op))
       experts = cast<ShapedType>(layer.getWIn().getType()).getDimSize(0);
   }

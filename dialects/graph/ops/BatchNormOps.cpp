@@ -1,4 +1,4 @@
-//===- BatchNormOps.cpp - Factors, verifiers and gradients of batch normalisation
+//===- BatchNormOps.cpp - Factors, verifiers and gradients of batch normalisation and sums of groups
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -110,5 +110,29 @@ LogicalResult BatchNormOp::buildGradient(OpBuilder &builder, ValueRange grads, A
     if (wanted[2])
       operandGrads[2] = params.getDbias();
   }
+  return success();
+}
+
+FactorMap GroupSumOp::getFactorMap() {
+  FactorMap map;
+  map.linear = {{0}};
+  Dims x = batchFactors(map, getX(), {0}, FactorKind::Decompose);
+  map.operands = {x};
+  map.results = {x};
+  return map;
+}
+double GroupSumOp::getFlops(ArrayRef<int64_t> sizes) { return product(sizes); }
+LogicalResult GroupSumOp::verify() {
+  if (failed(verifyRankAtLeast(*this, "x", getX(), 1)))
+    return failure();
+  if (getX().getType() != getY().getType())
+    return emitOpError() << "y must have the type of x, " << getX().getType() << ", got: " << getY().getType();
+  return verifyBatchNorm(*this, getX(), {0}, getGroups());
+}
+/// A sample reaches every row of its group, as they reach it: the sum is its own transpose.
+LogicalResult GroupSumOp::buildGradient(OpBuilder &builder, ValueRange grads, ArrayRef<bool> wanted,
+                                        MutableArrayRef<Value> operandGrads) {
+  if (grads[0] && wanted[0])
+    operandGrads[0] = GroupSumOp::create(builder, getLoc(), getX().getType(), grads[0], getGroups());
   return success();
 }

@@ -1,4 +1,4 @@
-//===- BatchNormOps.td - Batch normalisation and its running statistics
+//===- BatchNormOps.td - Batch normalisation, its running statistics, sums of groups of samples
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -81,6 +81,20 @@ def Graph_RunningStatisticsOp : Graph_PureOp<"running_statistics"> {
   let results = (outs Graph_FloatTensor:$new_mean, Graph_FloatTensor:$new_variance);
   let assemblyFormat = "$running_mean `,` $running_variance `,` $mean `,` $variance attr-dict `:` "
                        "functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Graph_GroupSumOp : Graph_DiffOp<"group_sum", [Graph_OwnPrecision]> {
+  let summary = "the sum of each group of samples, once for every sample of the group";
+  let description = [{
+    x and y [n, c..]: row i of y is the sum of the rows of x in i's group. A term of a loss that takes means over
+    samples, and is no sum over them, is computed from such sums where each micro-batch stands for the batch.
+
+    Made by graph-group-losses and graph-differentiate. Consumed by spmd-lower-to-program, as `graph.batch_norm`.
+    None is left after spmd-lower-to-program.
+  }];
+  let arguments = (ins Graph_FloatTensor:$x, DefaultValuedAttr<I64Attr, "1">:$groups);
+  let results = (outs Graph_FloatTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 

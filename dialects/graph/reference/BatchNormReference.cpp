@@ -1,4 +1,4 @@
-//===- BatchNormReference.cpp - The meaning of batch normalisation
+//===- BatchNormReference.cpp - The meaning of batch normalisation and of sums of groups
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -104,5 +104,15 @@ LogicalResult RunningStatisticsOp::evaluate(Operands operands, Results results, 
         running = (1 - momentum) * running + momentum * statistic * (which ? correction : 1);
       }
   }
+  return success();
+}
+
+LogicalResult GroupSumOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
+  const HostTensor &x = operands[0];
+  Places places(x.shape, {0}, getGroups());
+  std::vector<double> sums(getGroups() * places.channels);
+  forEachIndex(x.shape, [&](ArrayRef<int64_t> index, int64_t cell) { sums[places.group(index)] += x.floats[cell]; });
+  forEachIndex(x.shape,
+               [&](ArrayRef<int64_t> index, int64_t cell) { results[0].floats[cell] = sums[places.group(index)]; });
   return success();
 }

@@ -350,8 +350,8 @@ TensorType PlanApplier::typeOf(Value value, const Layout &layout) const {
 Value PlanApplier::reshardWhole(Value value, const Layout &wanted, Operation *user) {
   if (!wholeBatch.canCompute(value)) {
     user->emitError("samples of other micro-batches are out of reach: this needs a number of the whole batch that "
-                    "depends on parameters, and a micro-batch has its own samples. A loss must be a sum of terms, each "
-                    "a sum over samples, which numbers of the data may divide: use --microbatches=1");
+                    "depends on parameters. A loss must be a sum over samples, which numbers of the data may divide: "
+                    "use --microbatches=1, or --batch-losses=microbatch to take it of each micro-batch's samples");
     return {};
   }
   auto reshardAgain = [&](Value operand, const Layout &layout, Operation *reader) {

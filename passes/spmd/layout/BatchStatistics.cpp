@@ -50,9 +50,13 @@ static Statistics ofRunning(graph::RunningStatisticsOp op, const FactorMap &map)
   return {{map.operands[2][0]}, static_cast<int64_t>(op.getGroups()), true};
 }
 
+static Statistics ofSum(graph::GroupSumOp op, const FactorMap &map) {
+  return {{map.operands[0][0]}, static_cast<int64_t>(op.getGroups())};
+}
+
 /// Nothing: the op takes no statistics.
 static std::optional<Statistics> statisticsOf(Operation *op, const FactorMap &map) {
-  static const auto table = OpTable<Statistics, const FactorMap &>().on(ofNorm).on(ofGrad).on(ofRunning);
+  static const auto table = OpTable<Statistics, const FactorMap &>().on(ofNorm).on(ofGrad).on(ofRunning).on(ofSum);
   return table(op, map);
 }
 
@@ -240,6 +244,12 @@ static SmallVector<Value> emitRunning(graph::RunningStatisticsOp op, const Emitt
   return results;
 }
 
+static SmallVector<Value> emitSum(graph::GroupSumOp op, const Emitter &e, ArrayRef<Value> operands,
+                                  ArrayRef<Type> types) {
+  Value sum = e.merged(e.b.sum(operands[0], {0}));
+  return {e.b.broadcast(sum, types[0], graph::range(1, graph::rankOf(operands[0])))};
+}
+
 std::optional<SmallVector<Value>> emitBatchStatistics(OpBuilder &builder, Operation *op, const FactorMap &map,
                                                       const Placement &placement, ArrayRef<Value> operands,
                                                       ArrayRef<Type> types) {
@@ -247,7 +257,8 @@ std::optional<SmallVector<Value>> emitBatchStatistics(OpBuilder &builder, Operat
                                 .on(emitNorm)
                                 .on(emitGrad)
                                 .on(emitParamGrad)
-                                .on(emitRunning);
+                                .on(emitRunning)
+                                .on(emitSum);
   if (!table.contains(op))
     return std::nullopt;
   KeepsPhase keepsPhase(builder, op);

@@ -64,6 +64,7 @@ static const LocalForm kForms[] = {
     {"graph.batch_norm", FactorKind::Decompose, ""},
     {"graph.batch_norm_grad", FactorKind::Decompose, ""},
     {"graph.running_statistics", FactorKind::Decompose, ""},
+    {"graph.group_sum", FactorKind::Decompose, ""},
     {"graph.iota", FactorKind::Index, "offset_axes"},
     {"graph.reorder", FactorKind::Index, "offset_axes"},
     {"graph.dropout", FactorKind::Index, "", setPlace},

@@ -48,6 +48,22 @@ func.func @examples(%x: tensor<4x3x5xf32>, %s: tensor<4x3xf32>) {
 
 // -----
 
+func.func @sums(%x: tensor<4x3xf32>) {
+  // expected-error @below {{groups must divide the samples, 4, got: 3}}
+  %y = graph.group_sum %x {groups = 3 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @sum_type(%x: tensor<4x3xf32>) {
+  // expected-error @below {{y must have the type of x, 'tensor<4x3xf32>', got: 'tensor<4x1xf32>'}}
+  %y = graph.group_sum %x : (tensor<4x3xf32>) -> tensor<4x1xf32>
+  return
+}
+
+// -----
+
 func.func @groups(%x: tensor<4x3x5xf32>, %s: tensor<3xf32>) {
   // expected-error @below {{groups must divide the samples, 4, got: 3}}
   %y, %m, %v = graph.batch_norm %x, %s, %s [0, 2] {eps = 1.0e-5, groups = 3 : i64} : (tensor<4x3x5xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<4x3x5xf32>, tensor<4x3xf32>, tensor<4x3xf32>)

@@ -27,6 +27,8 @@ func.func @batch_norm(%x: tensor<4x3x5xf32>, %s: tensor<3xf32>) {
   // CHECK: graph.batch_norm_grad {{.*}}groups = 2 : i64
   %dx = graph.batch_norm_grad %y, %x, %s, %mean, %variance [0, 2] {eps = 1.0e-5, groups = 2 : i64} : (tensor<4x3x5xf32>, tensor<4x3x5xf32>, tensor<3xf32>, tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3x5xf32>
   %ds:2 = graph.batch_norm_param_grad %y, %x, %mean, %variance [0, 2] {eps = 1.0e-5} : (tensor<4x3x5xf32>, tensor<4x3x5xf32>, tensor<4x3xf32>, tensor<4x3xf32>) -> (tensor<3xf32>, tensor<3xf32>)
+  // CHECK: graph.group_sum %{{.*}} {groups = 2 : i64} : (tensor<4x3x5xf32>) -> tensor<4x3x5xf32>
+  %sums = graph.group_sum %x {groups = 2 : i64} : (tensor<4x3x5xf32>) -> tensor<4x3x5xf32>
   // CHECK: graph.running_statistics {{.*}} {cells = 20 : i64, momentum = {{.*}} : f64, unbiased}
   %r:2 = graph.running_statistics %s, %s, %mean, %variance {momentum = 0.1, cells = 20 : i64, unbiased} : (tensor<3xf32>, tensor<3xf32>, tensor<4x3xf32>, tensor<4x3xf32>) -> (tensor<3xf32>, tensor<3xf32>)
   return

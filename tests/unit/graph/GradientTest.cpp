@@ -124,6 +124,8 @@ const Case cases[] = {
     {"graph.batch_norm", "%x: tensor<4x3x2xf64>, %s: tensor<3xf64>, %b: tensor<3xf64>",
      "graph.batch_norm %x, %s, %b [0, 2] {eps = 0.1, groups = 2 : i64} : (tensor<4x3x2xf64>, tensor<3xf64>, "
      "tensor<3xf64>) -> (tensor<4x3x2xf64>, tensor<4x3xf64>, tensor<4x3xf64>)"},
+    {"graph.group_sum", "%x: tensor<6x3xf64>",
+     "graph.group_sum %x {groups = 2 : i64} : (tensor<6x3xf64>) -> tensor<6x3xf64>"},
     {"graph.convolution", "%x: tensor<2x3x5x4xf64>, %w: tensor<4x3x3x2xf64>",
      "graph.convolution %x, %w {strides = array<i64: 2, 1>, dilations = array<i64: 1, 2>, low = array<i64: 1, 1>} : "
      "(tensor<2x3x5x4xf64>, tensor<4x3x3x2xf64>) -> tensor<2x4x3x4xf64>"},

@@ -139,6 +139,7 @@ inline const OpCase kOpCases[] = {
      "%d: tensor<6x4x3xf64>, %x: tensor<6x4x3xf64>, %m: tensor<6x4xf64>, %v: tensor<6x4xf64>",
      "graph.batch_norm_param_grad %d, %x, %m, %v [0, 2] {eps = 1.0e-5} : (tensor<6x4x3xf64>, tensor<6x4x3xf64>, "
      "tensor<6x4xf64>, tensor<6x4xf64>) -> (tensor<4xf64>, tensor<4xf64>)"},
+    {"graph.group_sum", "%x: tensor<6x4xf64>", "graph.group_sum %x : (tensor<6x4xf64>) -> tensor<6x4xf64>"},
     {"graph.running_statistics", "%a: tensor<4xf64>, %b: tensor<4xf64>, %m: tensor<6x4xf64>, %v: tensor<6x4xf64>",
      "graph.running_statistics %a, %b, %m, %v {momentum = 0.1, cells = 18 : i64, unbiased} : (tensor<4xf64>, "
      "tensor<4xf64>, tensor<6x4xf64>, tensor<6x4xf64>) -> (tensor<4xf64>, tensor<4xf64>)"},

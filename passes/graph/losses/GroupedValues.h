@@ -1,0 +1,65 @@
+//===- GroupedValues.h - Numbers of a batch, computed of each group of samples
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rows of a value are what it would be if the batch were one group of samples, that of sample i in row i:
+//
+//   %p: [8, 4], one row a sample            rows: %p
+//   %sum = reduce sum %p [0] : [4]          rows: group_sum %p, times the groups : [8, 4]
+//   %square = mul %sum, %sum : [4]          rows: mul of rows : [8, 4]
+//
+// A group stands for the whole batch, so a sum over its samples counts as often as there are groups: a sum that is
+// divided by the samples of the batch becomes the mean over the group. A value that has a dimension of samples has that
+// in front, and no other. A row a sample costs little, because numbers of a batch are small, and lies like the samples
+// under every plan, as the statistics of a batch norm do.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_GRAPH_LOSSES_GROUPEDVALUES_H
+#define DTCC_PASSES_GRAPH_LOSSES_GROUPEDVALUES_H
+
+#include "dialects/graph/Build.h"
+#include "passes/graph/losses/SampleUse.h"
+
+namespace dtcc::graph {
+
+class GroupedValues {
+public:
+  GroupedValues(const SampleUse &samples, int64_t groups) : samples(samples), groups(groups) {}
+
+  /// A value for that of the whole batch: the mean over its rows, or its rows where it has one a sample. Null after a
+  /// message if an op on the way to it cannot be computed of a group.
+  mlir::Value average(mlir::Value value);
+
+  /// The rows of a value that is computed from samples; any other value is its own. Null if there are none.
+  mlir::Value rows(mlir::Value value);
+  /// The rows of an operand of an op that works cell by cell, whose operands all have `shape` then.
+  mlir::Value rowsLike(const Build &b, mlir::Value operand, llvm::ArrayRef<int64_t> shape);
+  /// A sum over a group, of x with a row a sample, that stands for one over the batch.
+  mlir::Value total(const Build &b, mlir::Value x) const;
+
+  bool isFree(mlir::Value value) const { return !samples.of(value).samples; }
+  bool meets(mlir::Value value) const { return samples.meets(value); }
+  /// The dimension of samples, or -1.
+  int64_t sampleDim(mlir::Value value) const;
+  /// Where dimension `dim` of `value` stands in its rows.
+  int64_t place(mlir::Value value, int64_t dim) const;
+  /// The shape of the rows of `value`.
+  Dims shapeOfRows(mlir::Value value) const;
+
+private:
+  mlir::Value makeRows(mlir::Value value);
+
+  const SampleUse &samples;
+  int64_t groups;
+  llvm::DenseMap<mlir::Value, mlir::Value> made;
+  /// The first value found that cannot be computed of a group.
+  mlir::Value obstacle;
+};
+
+} // namespace dtcc::graph
+
+#endif // DTCC_PASSES_GRAPH_LOSSES_GROUPEDVALUES_H
