@@ -22,6 +22,9 @@
 // Where the user says so they do, as gradient accumulation does.
 // RUN: dtcc %s --mesh=dp=2 --microbatches=2 --batch-losses=microbatch --verify -o %t/slots 2>&1 | FileCheck %s --check-prefix=PARTS
 // RUN: dtcc %s --mesh=dp=2,ep=2 --microbatches=2 --zero=2 --batch-losses=microbatch --verify -o %t/slots 2>&1 | FileCheck %s --check-prefix=PARTS
+// What padding would do to experts that tp does not divide is found out on fewer samples than there are groups.
+// RUN: dtcc %s --mesh=tp=3 --microbatches=8 --batch-losses=microbatch --verify -o %t/padded 2>&1 | FileCheck %s --check-prefix=PADDED
+// PADDED: verified: 2 steps on 3 ranks equal the whole step
 // PARTS: 1 term of the loss is computed from each of the 2 micro-batches
 // PARTS: verified: 2 steps on {{[24]}} ranks equal the whole step
 // One micro-batch is the whole batch, and a number of them must be said.

@@ -18,10 +18,12 @@ using Results = MutableArrayRef<HostTensor>;
 namespace {
 /// Positions of a cell of x in the statistics [n, c..], the channels [c..] and the
 /// sums [groups, c..].
+/// Passes evaluate ops on fewer samples than there are groups to learn what they make of some cells: then each is a
+/// group.
 struct Places {
   Places(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims, int64_t groups)
       : kept(without(range(0, shape.size()), dims)), strides(rowMajorStrides(at(shape, kept))),
-        channels(product(at(shape, kept))), samples(shape[0] / groups) {}
+        channels(product(at(shape, kept))), samples(std::max<int64_t>(shape[0] / groups, 1)) {}
   int64_t channel(ArrayRef<int64_t> index) const { return positionOf(at(index, kept), strides); }
   int64_t statistic(ArrayRef<int64_t> index) const { return index[0] * channels + channel(index); }
   int64_t group(ArrayRef<int64_t> index) const { return index[0] / samples * channels + channel(index); }
