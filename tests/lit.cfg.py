@@ -89,6 +89,7 @@ if real_gpus or os.path.exists(os.path.join(emulator, "libcuda.so.1")) and os.pa
 if os.path.isdir(config.shared_models):
     config.available_features.add("shared-models")
 if not config.sanitized:
+    config.available_features.add("own-signals")
     # Programs are linked by whatever c++ the path has, so that a test can put its own there.
     config.available_features.add("linker-by-path")
 if config.mpirun and "NOTFOUND" not in config.mpirun:

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/console/ErrorStream.h"
+#include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/WithColor.h"
 
 llvm::raw_ostream &dtcc::errorStream() { return llvm::WithColor::error(messageStream(), toolName()); }
@@ -13,4 +14,12 @@ llvm::raw_ostream &dtcc::errorStream() { return llvm::WithColor::error(messageSt
 mlir::LogicalResult dtcc::wrong(const llvm::Twine &message) {
   errorStream() << message << '\n';
   return mlir::failure();
+}
+
+void dtcc::prepareForCrashes() {
+  static const std::string message =
+      (toolName() + ": error: crashed. That is a fault of " + toolName() +
+       ", whatever its input: please report it with the command, the lines below and, if you can, the model\n")
+          .str();
+  llvm::setBugReportMsg(message.c_str());
 }

@@ -23,6 +23,9 @@ llvm::raw_ostream &errorStream();
 /// Tells `message` there.
 mlir::LogicalResult wrong(const llvm::Twine &message);
 
+/// Lets a crash say in front of its stack that the tool is at fault, not its input, and what a report needs.
+void prepareForCrashes();
+
 } // namespace dtcc
 
 #endif // DTCC_COMPILER_CONSOLE_ERRORSTREAM_H

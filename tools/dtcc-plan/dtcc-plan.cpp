@@ -1,4 +1,4 @@
-//===- dtcc-plan.cpp - Decide and look, without compiling
+//===- dtcc-plan.cpp - The main function of dtcc-plan
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -204,6 +204,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   endOnInterrupt(kInterrupted);
   setToolName("dtcc-plan");
+  prepareForCrashes();
   std::string names;
   for (const Command &known : kCommands)
     names += (names.empty() ? "" : &known == std::end(kCommands) - 1 ? " or " : ", ") + known.name.str();

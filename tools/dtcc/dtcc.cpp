@@ -71,6 +71,7 @@ static int compile(std::vector<Options> &worlds, OutputFiles &files, const char 
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  prepareForCrashes();
   endOnInterrupt(kInterrupted);
   Options options;
   if (failed(parseOptions(argc, argv, options)))
