@@ -12,6 +12,7 @@
 #include "planner/model/PriceBlocks.h"
 #include "planner/step/ProductWidth.h"
 #include "planner/step/WaitingValues.h"
+#include "llvm/ADT/IntEqClasses.h"
 #include <map>
 
 using namespace mlir;
@@ -54,6 +55,7 @@ private:
 
   void addOp(const BlockTable::Op &op, uint32_t type);
   void addWork(OpWork &work, const BlockTable::Op &op);
+  void addKernels();
   void addMoves();
   void addState(graph::ReadOp read, uint32_t type);
   Bytes bytesOf(const WaitingValues::Waiting &waiting, double share) {
@@ -195,7 +197,8 @@ BlockPrices::Read BlockPrices::Builder::readOf(const BlockTable::Op &op, unsigne
 }
 
 void BlockPrices::Builder::addWork(OpWork &work, const BlockTable::Op &op) {
-  if (isa<graph::ReadOp, graph::ConstantOp, graph::ReshapeOp, graph::BroadcastOp, graph::UnstackOp>(op.op))
+  if (isa<graph::ReadOp, graph::ConstantOp, graph::ReshapeOp, graph::BroadcastOp, graph::UnstackOp>(op.op) ||
+      values.isStored(op.op))
     return;
   work.works = true;
   const Placed &placed = placedOf(op.op);
@@ -245,6 +248,18 @@ void BlockPrices::Builder::addOp(const BlockTable::Op &op, uint32_t type) {
   addWork(work, op);
   numbers[op.op] = prices.ops.size();
   prices.ops.push_back(std::move(work));
+}
+
+/// Numbers the kernels that compute the ops.
+void BlockPrices::Builder::addKernels() {
+  llvm::IntEqClasses kernels(prices.ops.size());
+  for (auto [number, op] : llvm::enumerate(prices.ops))
+    for (Operation *maker : traffic.makersInKernel(op.op))
+      if (auto at = numbers.find(maker); at != numbers.end())
+        kernels.join(number, at->second);
+  kernels.compress();
+  for (auto [number, op] : llvm::enumerate(prices.ops))
+    op.kernel = kernels[number];
 }
 
 /// Adds the reshards of values for the ops that read them, and of gradients for their states, each to a layout once.
@@ -420,6 +435,7 @@ void BlockPrices::Builder::run() {
         prices.rows.push_back({*type, *rows});
     }
   }
+  addKernels();
   addMoves();
   for (const BlockTable::Tied &tied : table.tied())
     prices.copies.push_back({&tied, extentsOf(tied.value, layoutOf(tied.value))});
@@ -434,9 +450,9 @@ void BlockPrices::Builder::run() {
   addMemory();
 }
 
-BlockPrices::BlockPrices(const BlockTable &table, const plan::Plan &plan, int64_t logitsBytes,
-                         SequenceExchange exchange, double capacity)
-    : table(table), logitsBytes(logitsBytes), exchange(exchange), capacity(capacity) {
+BlockPrices::BlockPrices(const BlockTable &table, const plan::Plan &plan, KernelSizes sizes, SequenceExchange exchange,
+                         double capacity)
+    : table(table), sizes(sizes), exchange(exchange), capacity(capacity) {
   Builder(*this, plan).run();
 }
 

@@ -88,6 +88,14 @@ bool KernelTraffic::areInSameKernel(Operation *maker, Operation *reader) const {
   return isa<graph::ContractOp>(maker) && isEpilogue(reader);
 }
 
+SmallVector<Operation *> KernelTraffic::makersInKernel(Operation *reader) const {
+  SmallVector<Operation *> makers;
+  for (Value operand : reader->getOperands())
+    if (Operation *maker = behindViews(operand).getDefiningOp(); maker && areInSameKernel(maker, reader))
+      makers.push_back(maker);
+  return makers;
+}
+
 bool KernelTraffic::staysInKernel(Value value, Operation *reader) const {
   const BlockTable::Op *entry = table.find(reader);
   if (auto reduce = dyn_cast<graph::ReduceOp>(reader);

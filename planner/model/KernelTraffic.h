@@ -27,6 +27,8 @@ public:
   mlir::Value readFor(mlir::Operation *reader, unsigned operand) const;
   /// Whether an op writes its result to memory.
   bool isWritten(mlir::Value result) const;
+  /// The ops that make operands of `reader` in the kernel that computes it too.
+  llvm::SmallVector<mlir::Operation *> makersInKernel(mlir::Operation *reader) const;
   /// How often kernels read the operands of an op: norms of a batch want sums over all of its rows first.
   static int64_t passesOf(mlir::Operation *op);
 

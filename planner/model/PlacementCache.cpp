@@ -206,7 +206,7 @@ std::optional<SequenceExchange> PlacementCache::sameAs(const Parallelism &shape)
   return at == locals.end() ? std::nullopt : at->second.sameAs;
 }
 
-const BlockPrices &PlacementCache::pricesOf(plan::Plan plan, int64_t logitsBytes, SequenceExchange exchange) {
+const BlockPrices &PlacementCache::pricesOf(plan::Plan plan, SequenceExchange exchange) {
   // Layouts name axes, but those of one rank.
   for (MeshAxis &axis : plan.mesh.axes)
     axis.size = std::min<int64_t>(axis.size, 2);
@@ -215,7 +215,9 @@ const BlockPrices &PlacementCache::pricesOf(plan::Plan plan, int64_t logitsBytes
   if (at == laid.end())
     at = laid.emplace(at, std::move(plan), exchange);
   lock.unlock();
-  std::call_once(at->made, [&] { at->prices.emplace(table, at->plan, logitsBytes, exchange, facts.request.capacity); });
+  std::call_once(at->made, [&] {
+    at->prices.emplace(table, at->plan, KernelSizes::of(facts.machine), exchange, facts.request.capacity);
+  });
   return *at->prices;
 }
 
@@ -266,7 +268,7 @@ std::vector<cost::Layer> PlacementCache::layersOf(const PricedStep &local) const
 void PlacementCache::price(const Parallelism &shape, plan::Plan plan, PlacedStep &placed, PricedStep &local) {
   const BlockPrices *&prices = placed.prices[local.sequence.ofAttention];
   if (!prices)
-    prices = &pricesOf(plan, logitsBytesOf(facts.machine), local.sequence.ofAttention);
+    prices = &pricesOf(plan, local.sequence.ofAttention);
   std::vector<BlockCost> &blocks = local.costs;
   blocks = prices->price(plan, *placed.reshards);
   FailureOr<double> ofExperts =

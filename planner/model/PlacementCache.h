@@ -104,7 +104,7 @@ private:
                     PricedStep &local);
   void price(const plan::Parallelism &shape, plan::Plan plan, PlacedStep &placed, PricedStep &local);
   /// The layouts of a placement are those of all splits that place the model so. On all threads.
-  const BlockPrices &pricesOf(plan::Plan plan, int64_t logitsBytes, SequenceExchange exchange);
+  const BlockPrices &pricesOf(plan::Plan plan, SequenceExchange exchange);
 
   const GraphFacts &facts;
   PlacementCache *first;

@@ -8,6 +8,7 @@
 #include "planner/model/PriceBlocks.h"
 #include "passes/exec/Target.h"
 #include "passes/spmd/reshard/PriceMoves.h"
+#include "planner/cost/Kernels.h"
 #include "planner/cost/LogitChunks.h"
 #include "planner/placement/PlaceExperts.h"
 #include "runtime/abi/GpuWorkspace.h"
@@ -95,6 +96,7 @@ private:
   const OpWork *productBeside(const Moved &each) const;
   void addMoves();
   void addStates();
+  void addStarts(std::vector<OpCost> &costs) const;
   void addWork();
   void addLeaving();
   void addLogits(BlockCost &block, const Logits &logits);
@@ -335,10 +337,33 @@ void BlockPrices::Evaluation::addStates() {
   }
 }
 
+/// A kernel that moves few bytes takes the time in which it starts. Products and attentions have that in their own
+/// times, with what ends them.
+void BlockPrices::Evaluation::addStarts(std::vector<OpCost> &costs) const {
+  struct Kernel {
+    double bytes = 0;
+    bool isProduct = false;
+  };
+  std::vector<Kernel> kernels(prices.ops.size());
+  for (auto [op, cost] : llvm::zip_equal(prices.ops, costs)) {
+    kernels[op.kernel].bytes += cost.kernelBytes / op.passes;
+    kernels[op.kernel].isProduct |= cost.gemm || cost.attention;
+  }
+  for (auto [op, cost] : llvm::zip_equal(prices.ops, costs)) {
+    const Kernel &kernel = kernels[op.kernel];
+    if (kernel.bytes > 0 && !kernel.isProduct)
+      cost.kernelBytes *= std::max(1.0, prices.sizes.startBytes / kernel.bytes);
+  }
+}
+
 void BlockPrices::Evaluation::addWork() {
+  std::vector<OpCost> costs;
+  for (const OpWork &op : prices.ops)
+    costs.push_back(op.works ? costOf(op) : OpCost());
+  addStarts(costs);
   for (auto [number, op] : llvm::enumerate(prices.ops)) {
     BlockCost &block = blocks[op.type];
-    OpCost cost = op.works ? costOf(op) : OpCost();
+    const OpCost &cost = costs[number];
     cost.addTo(block.*op.phase);
     (block.*op.phase).exchangeSeconds += moved[number];
     (block.*op.phase).fillableSeconds += moved[number];
@@ -375,7 +400,7 @@ void BlockPrices::Evaluation::addLogits(BlockCost &block, const Logits &logits) 
     shape.push_back(sizeOf(extent));
     cells *= double(shape.back());
   }
-  std::optional<cost::LogitCut> cut = cost::cutLogits(shape, prices.logitsBytes);
+  std::optional<cost::LogitCut> cut = cost::cutLogits(shape, prices.sizes.logitsBytes);
   cells /= double(cut ? cut->parts : 1);
   block.logitBytes += cells * (logits.each + logits.narrow);
   block.lateLogitBytes += cells * (cut ? logits.each + logits.narrow : logits.narrow > 0 ? logits.narrow : logits.each);
@@ -452,8 +477,12 @@ std::vector<CollectiveRow> BlockPrices::collectives(const plan::Plan &plan, Resh
   return Evaluation(*this, plan, reshards).collectives();
 }
 
-int64_t logitsBytesOf(const cost::Machine &machine) {
-  return exec::findTarget(machine.isCpu() ? "cpu" : "cuda")->logitsBytes;
+KernelSizes KernelSizes::of(const cost::Machine &machine) {
+  const exec::Target &target = *exec::findTarget(machine.isCpu() ? "cpu" : "cuda");
+  if (machine.isCpu())
+    return {target.logitsBytes, 0};
+  cost::Kernels kernels(machine.device, machine.constants, {});
+  return {target.logitsBytes, machine.constants.launch / kernels.secondsForStream(1)};
 }
 
 } // namespace dtcc::spmd

@@ -63,13 +63,22 @@ struct BlockCost {
   double attentions = 0, expertLayers = 0;
 };
 
+/// What of a machine decides which bytes kernels move, and how many at least.
+struct KernelSizes {
+  /// Largest logits of a chunk, in bytes.
+  int64_t logitsBytes = 0;
+  /// Bytes that a GPU moves in the time in which it starts a kernel: no kernel takes less than these. 0 for processors.
+  double startBytes = 0;
+  static KernelSizes of(const cost::Machine &machine);
+};
+
 /// Costs of each type of block for one placement, for any sizes of the mesh and any number of samples.
 class BlockPrices {
 public:
-  /// `plan` places the step: its ops and states say which dimensions the axes of the model split. `logitsBytes` limits
-  /// a chunk of logits. `exchange` is the communication of attention over split positions, `capacity` that of expert
+  /// `plan` places the step: its ops and states say which dimensions the axes of the model split. `sizes` are
+  /// those of its machine. `exchange` is the communication of attention over split positions, `capacity` that of expert
   /// layers (plan::OpPlan::capacity; 0: none). The constructor finds the layouts for all calls of `price`.
-  BlockPrices(const BlockTable &table, const plan::Plan &plan, int64_t logitsBytes,
+  BlockPrices(const BlockTable &table, const plan::Plan &plan, KernelSizes sizes,
               SequenceExchange exchange = SequenceExchange::Cheaper, double capacity = 0);
 
   /// `plan` has the placement of the constructor's plan; its mesh and its batch axes give the local sizes. `reshards`
@@ -131,6 +140,8 @@ private:
     /// Roles of the factors, if the op is a contraction of two operands; else empty.
     llvm::SmallVector<Role> roles = {};
     std::optional<Attends> attention = std::nullopt;
+    /// The kernel that computes it, perhaps with its neighbours (KernelTraffic.h).
+    uint32_t kernel = 0;
     /// Values that kernels between the products of an expert layer move: rows that are sorted by expert and come back,
     /// and what the activation reads and writes.
     llvm::SmallVector<Bytes, 3> between = {};
@@ -193,7 +204,7 @@ private:
   class Evaluation;
 
   const BlockTable &table;
-  int64_t logitsBytes;
+  KernelSizes sizes;
   SequenceExchange exchange;
   double capacity;
   std::vector<Extent> extents;
@@ -208,9 +219,6 @@ private:
   /// For each block, the bytes that a stage which begins with the block receives.
   std::vector<std::vector<Bytes>> entering;
 };
-
-/// Largest logits of a chunk, in bytes, for the target of a machine's devices.
-int64_t logitsBytesOf(const cost::Machine &machine);
 
 } // namespace dtcc::spmd
 

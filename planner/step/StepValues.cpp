@@ -71,8 +71,10 @@ void StepValues::findCopies(func::FuncOp step) {
     copies[name] = int64_t(llvm::divideCeil(found.type.getWidth(), 8));
     for (Operation *move : found.moves)
       free.insert_range(move->getResults());
-    for (graph::CastOp cast : found.casts)
+    for (graph::CastOp cast : found.casts) {
       free.insert(cast.getY());
+      storedCasts.insert(cast);
+    }
   }
 }
 

@@ -53,6 +53,9 @@ public:
   /// Values that share the memory of another, or have memory of a bucket: what is added up to a gradient is added up
   /// there, and copies of parameters in the type that their readers compute in are stored beside them.
   bool isFree(mlir::Value value) const { return free.contains(value); }
+  /// Whether an op casts a parameter to the type that its readers compute in: updates store the result, and no
+  /// micro-batch computes it.
+  bool isStored(mlir::Operation *op) const { return storedCasts.contains(op); }
   /// Bytes of an element of the copy of a parameter that readers in a narrower type see; 0 if they read it itself.
   int64_t copyBytes(llvm::StringRef state) const { return copies.lookup(state); }
   /// Whether a value waits for the backward pass under a mode.
@@ -70,6 +73,7 @@ private:
   std::array<Values, kRecomputeModes> worked, recomputed;
   std::array<llvm::DenseMap<mlir::Value, SavedActivation>, kRecomputeModes> waiting;
   Values once, classes, free;
+  llvm::DenseSet<mlir::Operation *> storedCasts;
 };
 
 } // namespace dtcc::spmd

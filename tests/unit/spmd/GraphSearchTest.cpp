@@ -35,7 +35,7 @@ std::vector<BlockCost> priceBlocks(const PlacementInput &input, const StepValues
                                    const cost::Machine &machine) {
   BlockTable table(input, values);
   ReshardPrices reshards(plan.mesh, secondsOfMoves(plan.mesh, machine));
-  return BlockPrices(table, plan, logitsBytesOf(machine)).price(plan, reshards);
+  return BlockPrices(table, plan, KernelSizes::of(machine)).price(plan, reshards);
 }
 
 /// The choice of `whole`, in which blocks are alike, that `folded` stands for.

@@ -104,7 +104,7 @@ struct SentBytesTest : StepFixture {
     BlockTable table(input, values);
     ReshardPrices reshards(plan.mesh, secondsOfMoves(plan.mesh, machine));
     std::map<std::string, double> priced =
-        overTp(BlockPrices(table, plan, logitsBytesOf(machine)).collectives(plan, reshards));
+        overTp(BlockPrices(table, plan, KernelSizes::of(machine)).collectives(plan, reshards));
 
     unitBytes = 1 << 20;
     mlir::OwningOpRef<mlir::ModuleOp> module = distribute(plan);
