@@ -1,4 +1,4 @@
-//===- Finish.h - From the built graph to the contract
+//===- Finish.h - Gives an imported function the form that passes rely on
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Importer.cpp - The one topological pass
+//===- Importer.cpp - Imports the nodes of an ONNX file in their order
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,7 +41,11 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   if (failed(source.load()))
     return failure();
   FailureOr<Prescan> checked = prescan(source, table);
-  if (failed(checked) || failed(initializers.findMerged()))
+  auto takesVector = [&](const NodeProto &node, unsigned i) {
+    const RuleEntry *entry = table.find(source.model, node);
+    return entry && entry->takesVector(i);
+  };
+  if (failed(checked) || failed(initializers.findMerged(takesVector)))
     return failure();
   scanned = std::move(*checked);
 
@@ -159,33 +163,6 @@ LogicalResult Importer::importNodes(const Repeated<NodeProto> &nodes) {
   return success();
 }
 
-/// Treatment of unsigned integers that are stored in wider signed ones, by operator.
-enum class UnsignedForm {
-  /// Results are cells of the operands, or what signed arithmetic gives of them too.
-  Same,
-  /// Results wrap round.
-  Wraps,
-  /// Results are of another type.
-  Other,
-  Unknown,
-};
-
-static UnsignedForm unsignedForm(StringRef op) {
-  static const StringRef same[] = {
-      "Identity",  "Reshape",    "Flatten", "Transpose", "Squeeze",   "Unsqueeze",     "Slice",        "Gather",
-      "GatherND",  "Concat",     "Split",   "Expand",    "Tile",      "Where",         "Max",          "Min",
-      "Clip",      "Div",        "Mod",     "ReduceMax", "ReduceMin", "DepthToSpace",  "SpaceToDepth", "BitwiseAnd",
-      "BitwiseOr", "BitwiseXor", "Trilu",   "Compress",  "EyeLike",   "GatherElements"};
-  static const StringRef wraps[] = {"Add",       "Sub",        "Mul",    "Pow",       "Sum",
-                                    "ReduceSum", "ReduceProd", "CumSum", "BitwiseNot"};
-  static const StringRef other[] = {"Cast",    "CastLike",       "Shape",  "Size",   "Equal",  "Less",   "LessOrEqual",
-                                    "Greater", "GreaterOrEqual", "ArgMax", "ArgMin", "OneHot", "NonZero"};
-  return llvm::is_contained(same, op)    ? UnsignedForm::Same
-         : llvm::is_contained(wraps, op) ? UnsignedForm::Wraps
-         : llvm::is_contained(other, op) ? UnsignedForm::Other
-                                         : UnsignedForm::Unknown;
-}
-
 /// Runs the rule, and brings the results of arithmetic on unsigned integers back to their range.
 static LogicalResult importUnsigned(Importer &importer, const NodeProto &node, OpBinder &binder,
                                     const RuleEntry &entry) {
@@ -195,19 +172,18 @@ static LogicalResult importUnsigned(Importer &importer, const NodeProto &node, O
       bits = std::max(bits, importer.operand(node, i)->unsignedBits);
   if (bits == 0)
     return entry.rule(binder);
-  UnsignedForm form = unsignedForm(node.op_type());
-  if (form == UnsignedForm::Unknown)
+  if (entry.unsignedForm == UnsignedForm::Refused)
     return binder.error("unsigned integers are not supported here: cast them to int64 or to floats before");
   if (failed(entry.rule(binder)))
     return failure();
-  if (form == UnsignedForm::Other)
+  if (entry.unsignedForm == UnsignedForm::Other)
     return success();
   Emitter &emit = importer.emitter;
   for (const std::string &output : node.output()) {
     Tensor made = output.empty() ? nullptr : importer.scopes.defined(output);
     if (!made || isFloat(made) || elementOf(made).isInteger(1))
       continue;
-    if (form == UnsignedForm::Wraps)
+    if (entry.unsignedForm == UnsignedForm::Wraps)
       made = emit.binary<graph::AndOp>(made, emit.scalar(double((int64_t(1) << bits) - 1), elementOf(made)));
     if (!made)
       return failure();

@@ -42,10 +42,9 @@ RuleTable::RuleTable() {
   addMicrosoftRules(*this);
 }
 
-void RuleTable::alias(StringRef op, std::pair<unsigned, unsigned> inputs, StringRef standard, int64_t version) {
-  RuleEntry entry = *find("", standard, version);
-  entry.minInputs = inputs.first, entry.maxInputs = inputs.second, entry.version = version;
-  rules[op][1] = entry;
+RuleEntry &RuleTable::alias(StringRef op, std::pair<unsigned, unsigned> inputs, StringRef standard, int64_t version) {
+  const RuleEntry &known = *find("", standard, version);
+  return rules[op][1] = RuleEntry(inputs, known.rule, known.numbers, version);
 }
 
 const RuleEntry *RuleTable::find(StringRef domain, StringRef op, int64_t version) const {

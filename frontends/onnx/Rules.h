@@ -87,21 +87,61 @@ template <Rule Then> mlir::LogicalResult ofFloats(OpBinder &node) {
   return Then(node);
 }
 
+/// Treatment of unsigned integers, which are stored in wider signed ones.
+enum class UnsignedForm {
+  /// The rule does not know them.
+  Refused,
+  /// Results are cells of the operands, or what signed arithmetic gives of them too.
+  Same,
+  /// Results wrap round.
+  Wraps,
+  /// Results are of another type.
+  Other,
+};
+
+/// A row of the table of rules: how an operator is imported, and what the importer must know of it besides.
 struct RuleEntry {
-  unsigned minInputs, maxInputs;
-  Rule rule;
+  RuleEntry() = default;
+  RuleEntry(std::pair<unsigned, unsigned> inputs, Rule rule, unsigned numbers, int64_t version = 0)
+      : minInputs(inputs.first), maxInputs(inputs.second), rule(rule), numbers(numbers), version(version) {}
+
+  unsigned minInputs = 0, maxInputs = 0;
+  Rule rule = nullptr;
   /// Operands (bits) that are numbers for the rule to read, never parameters: see Importer::numbers.
   unsigned numbers = 0;
   /// The operator set by which the rule reads the node; 0: the model's.
   int64_t version = 0;
+  UnsignedForm unsignedForm = UnsignedForm::Refused;
+  /// Operands (bits) that are places for a vector parameter: scale or bias of a norm, bias of a product.
+  unsigned vectors = 0;
+
   bool readsNumbers(unsigned i) const { return i < 32 && (numbers >> i & 1); }
+  bool takesVector(unsigned i) const { return i < 32 && (vectors >> i & 1); }
+
+  // What a row says behind its rule.
+  RuleEntry &keepsUnsigned() { return treatsUnsigned(UnsignedForm::Same); }
+  RuleEntry &wrapsUnsigned() { return treatsUnsigned(UnsignedForm::Wraps); }
+  RuleEntry &readsUnsigned() { return treatsUnsigned(UnsignedForm::Other); }
+  RuleEntry &takesVectors(std::initializer_list<unsigned> operands) {
+    for (unsigned i : operands)
+      vectors |= 1u << i;
+    return *this;
+  }
+
+private:
+  RuleEntry &treatsUnsigned(UnsignedForm form) {
+    unsignedForm = form;
+    return *this;
+  }
 };
 
 class RuleTable {
 public:
   RuleTable();
-  void on(llvm::StringRef op, int64_t since, std::pair<unsigned, unsigned> inputs, Rule rule, unsigned numbers = 0) {
-    rules[op][since] = {inputs.first, inputs.second, rule, numbers};
+  /// Adds a row. Some say more behind it: `table.on("Sub", 7, {2, 2}, rule).wrapsUnsigned()`.
+  RuleEntry &on(llvm::StringRef op, int64_t since, std::pair<unsigned, unsigned> inputs, Rule rule,
+                unsigned numbers = 0) {
+    return rules[op][since] = RuleEntry(inputs, rule, numbers);
   }
   /// The entry for a version of an operator's domain, or null.
   const RuleEntry *find(llvm::StringRef domain, llvm::StringRef op, int64_t version) const;
@@ -110,8 +150,9 @@ public:
   /// All entries: by operator, then by version.
   const llvm::StringMap<std::map<int64_t, RuleEntry>> &all() const { return rules; }
   /// Makes `op`, which may be of another domain (`com.microsoft.Gelu`), what `standard` is in operator set `version`,
-  /// with operands of its own number. `standard` must be in the table already.
-  void alias(llvm::StringRef op, std::pair<unsigned, unsigned> inputs, llvm::StringRef standard, int64_t version);
+  /// with operands of its own number. `standard` must be in the table already. What its row says behind the rule holds
+  /// for `op` only if it is said again.
+  RuleEntry &alias(llvm::StringRef op, std::pair<unsigned, unsigned> inputs, llvm::StringRef standard, int64_t version);
 
 private:
   llvm::StringMap<std::map<int64_t, RuleEntry>> rules;

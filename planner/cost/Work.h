@@ -20,6 +20,10 @@
 
 namespace dtcc::cost {
 
+/// Products that a training step makes for each product of its forward pass: the backward pass makes two, one for the
+/// gradient of each factor.
+inline constexpr double kProductsInStep = 3;
+
 /// `count` products of [m, k] by [k, n]; of `groups`, the rows are shared out to that many [k, n], which
 /// run at once, started one by one unless they are `together`.
 struct Gemm {

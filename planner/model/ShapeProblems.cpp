@@ -44,6 +44,10 @@ bool ShapeProblems::hasEarlyUpdates(const Parallelism &shape) const {
   return facts.updatesEarly && shape.pp == 1 && shape.microbatches == 1;
 }
 
+bool ShapeProblems::freesGradients(const Parallelism &shape) const {
+  return plan::stateRow(shape.zero).gradient || hasEarlyUpdates(shape);
+}
+
 plan::MemoryParts ShapeProblems::stateOf(const Parallelism &shape, const BlockCost &block) const {
   plan::MemoryParts parts;
   int64_t ranks = shape.shareGroup().ranks;
@@ -84,7 +88,7 @@ static double onceBytes(const Parallelism &shape, const BlockCost &block) {
 /// is a unit: it has one block of each type of which there are as many.
 double ShapeProblems::unitBytes(const Parallelism &shape, const std::vector<BlockCost> &costs, size_t type) const {
   const plan::StateRow &row = plan::stateRow(shape.zero);
-  if (!row.gradient && !hasEarlyUpdates(shape))
+  if (!freesGradients(shape))
     return 0;
   auto unit = [&](size_t type) {
     std::pair<double, double> sums; // gradients, parameters as readers see them
@@ -201,90 +205,184 @@ static void addTurn(const std::vector<BlockCost> &costs, plan::StageProblem &pro
   }
 }
 
-void ShapeProblems::make(const Parallelism &shape, std::optional<uint32_t> only, plan::StageProblem &problem) {
-  const PricedStep &local = placements.pricedFor(shape);
-  const std::vector<BlockCost> &costs = local.costs;
-  cost::StepProblem step = stepOf(shape, local);
-  std::vector<cost::LayerSeconds> seconds =
-      local.passes[plan::stateRow(shape.zero).compute].price(step, facts.machine.constants);
-  const plan::Recompute given = facts.recomputeOf(only.value_or(0));
-  const llvm::ArrayRef<plan::Recompute> allowed = only ? llvm::ArrayRef(given) : facts.modes();
-  size_t each = facts.modeCount();
-  const StepBlocks &row = facts.input.blocks;
-  double inFlight = facts.request.stages > 0
+/// A shape with the prices of its blocks, from which all parts of its problem are made.
+struct ShapeProblems::PricedShape {
+  const Parallelism &shape;
+  const PricedStep &local;
+  /// The only mode of the problem; absent: it has all.
+  std::optional<uint32_t> only;
+  /// What blocks recompute in the modes of the problem.
+  llvm::SmallVector<plan::Recompute> recomputed;
+  cost::StepProblem step;
+  /// Seconds of each type of blocks in each mode, row-major.
+  std::vector<cost::LayerSeconds> seconds;
+  cost::BubbleShares bubble;
+  /// Micro-batches in flight at the first stage.
+  double inFlight = 0;
+  /// Whether the host has room for what the blocks of a stage keep.
+  bool hostHasRoom = false;
+
+  PricedShape(const Parallelism &shape, const PricedStep &local, std::optional<uint32_t> only)
+      : shape(shape), local(local), only(only) {}
+  const std::vector<BlockCost> &costs() const { return local.costs; }
+};
+
+ShapeProblems::PricedShape ShapeProblems::price(const Parallelism &shape, std::optional<uint32_t> only) {
+  PricedShape priced(shape, placements.pricedFor(shape), only);
+  priced.recomputed = only ? llvm::SmallVector<plan::Recompute>{facts.recomputeOf(*only)}
+                           : llvm::SmallVector<plan::Recompute>(facts.modes());
+  priced.step = stepOf(shape, priced.local);
+  priced.seconds = priced.local.passes[plan::stateRow(shape.zero).compute].price(priced.step, facts.machine.constants);
+  if (shape.pp > 1)
+    priced.bubble = cost::bubbleSharesOf(shape.schedule, shape.virtualStages);
+  priced.inFlight = facts.request.stages > 0
                         ? double(shape.microbatches)
                         : cost::microbatchesInFlight(shape.schedule, shape.pp, shape.virtualStages, shape.microbatches);
-  bool onHost = mayOffload(shape, step, costs, inFlight);
+  priced.hostHasRoom = mayOffload(shape, priced.step, priced.costs(), priced.inFlight);
+  return priced;
+}
 
-  problem.types.resize(costs.size());
-  double parameters = 0, backward = 0;
-  const cost::BubbleShares bubble =
-      shape.pp > 1 ? cost::bubbleSharesOf(shape.schedule, shape.virtualStages) : cost::BubbleShares();
-  const bool freesGradients = plan::stateRow(shape.zero).gradient || hasEarlyUpdates(shape);
-  for (size_t type = 0; type < costs.size(); ++type) {
-    const BlockCost &block = costs[type];
-    plan::BlockType &blocks = problem.types[type];
-    blocks.modes.resize(1);
-    std::vector<plan::BlockMode> &kept = blocks.modes[0];
-    kept.clear();
-    kept.reserve(each);
-    // With one micro-batch.
-    auto brought = [&](plan::Recompute mode) { return bringsAtOnce(shape) ? 0 : block.broughtHeldBytes[size_t(mode)]; };
-    double working = std::numeric_limits<double>::max();
-    for (plan::Recompute mode : allowed)
-      working = std::min(working, block.workingBytes[size_t(mode)]);
-    for (uint32_t entry = 0; entry < each; ++entry) {
-      const uint32_t number = only.value_or(entry);
-      bool moves =
-          facts.request.given ? facts.givenOnHost[type] : facts.isOnHost(number) && (onHost || facts.mustOffload());
-      if (entry > 0 && (only || (facts.isOnHost(number) && !moves))) {
-        kept.push_back(kept.front());
-        continue;
-      }
-      plan::Recompute mode = facts.recomputeOf(number);
-      size_t priced = facts.pricedMode(uint32_t(type), number);
-      double held = block.heldBytes[size_t(mode)], time = seconds[type * each + priced].total();
-      kept.push_back(moves ? plan::keptByHost(time, held) : plan::BlockMode{time, heldBytes(shape, block, mode), 0});
-      // Input gradients leave gradients.
-      kept.back().heldBytes += brought(mode) + (moves && hasWeightsApart(shape) ? block.leftBytes[size_t(mode)] : 0);
-      // Values that come back are there while the block runs.
-      kept.back().workingBytes = block.workingBytes[size_t(mode)] - working + (moves ? held : 0);
+/// Whether blocks of a type keep their saved activations on the host in a mode.
+bool ShapeProblems::isOffloaded(const PricedShape &priced, size_t type, uint32_t mode) const {
+  if (facts.request.given)
+    return facts.givenOnHost[type];
+  return facts.isOnHost(mode) && (priced.hostHasRoom || facts.mustOffload());
+}
+
+/// Sets what blocks of a type take and keep in each mode. Their working bytes are those beyond `working`, which all
+/// modes have.
+void ShapeProblems::setModes(const PricedShape &priced, size_t type, double working,
+                             std::vector<plan::BlockMode> &modes) const {
+  const Parallelism &shape = priced.shape;
+  const BlockCost &block = priced.costs()[type];
+  const size_t count = facts.modeCount();
+  modes.clear();
+  modes.reserve(count);
+  for (uint32_t entry = 0; entry < count; ++entry) {
+    const uint32_t number = priced.only.value_or(entry);
+    const bool moves = isOffloaded(priced, type, number);
+    if (entry > 0 && (priced.only || (facts.isOnHost(number) && !moves))) {
+      modes.push_back(modes.front());
+      continue;
     }
-    blocks.stateBytes = stateOf(shape, block).total() + onceBytes(shape, block);
-    // Logits that are there at once are gone when whole gradients of the classifier are made of theirs.
-    double whole = freesGradients ? plan::bytesOf(shape.gradients) * (block.parameters + block.sharedParameters) : 0;
-    double logits = std::max(block.logitBytes - whole, block.lateLogitBytes);
-    blocks.workingBytes = working + logits + unitBytes(shape, costs, type) + scratchBytes(facts.machine, costs);
-    // Whole gradients of a parameter that the first and the last block read are there all the while between.
-    if (freesGradients && shape.pp == 1)
-      for (plan::BlockMode &mode : kept)
-        mode.heldBytes += plan::bytesOf(shape.gradients) * block.sharedParameters;
-    double count = double(row.countOf(type));
-    parameters += block.parameters * count;
-    const cost::LayerSeconds &passes = seconds[type * each];
-    blocks.filledSeconds = bubble.filled * passes.weightGradient;
-    // Reductions hide behind the backward pass. The mode that recomputes most hides most of them, and no plan of the
-    // shape hides more.
-    double longest = 0;
-    for (uint32_t entry = 0; entry < each; ++entry)
-      longest = std::max(longest, seconds[type * each + only.value_or(entry)].total() - passes.forward);
-    backward += longest * count;
+    const plan::Recompute mode = facts.recomputeOf(number);
+    const double held = block.heldBytes[size_t(mode)];
+    const double time = priced.seconds[type * count + facts.pricedMode(uint32_t(type), number)].total();
+    plan::BlockMode &made = modes.emplace_back(moves ? plan::keptByHost(time, held)
+                                                     : plan::BlockMode{time, heldBytes(shape, block, mode), 0});
+    // With one micro-batch, resharded copies of parameters wait for the backward pass. The host does not take what
+    // input gradients leave for weight gradients.
+    made.heldBytes += (bringsAtOnce(shape) ? 0 : block.broughtHeldBytes[size_t(mode)]) +
+                      (moves && hasWeightsApart(shape) ? block.leftBytes[size_t(mode)] : 0);
+    // Values that come back are there while the block runs.
+    made.workingBytes = block.workingBytes[size_t(mode)] - working + (moves ? held : 0);
+  }
+  // Whole gradients of a parameter that the first and the last block read are there all the while between.
+  if (freesGradients(shape) && shape.pp == 1)
+    for (plan::BlockMode &mode : modes)
+      mode.heldBytes += plan::bytesOf(shape.gradients) * block.sharedParameters;
+}
+
+/// Sets what blocks of a type take and hold, but for the end of a step.
+void ShapeProblems::setType(const PricedShape &priced, size_t type, plan::BlockType &blocks) const {
+  const Parallelism &shape = priced.shape;
+  const BlockCost &block = priced.costs()[type];
+  double working = std::numeric_limits<double>::max();
+  for (plan::Recompute mode : priced.recomputed)
+    working = std::min(working, block.workingBytes[size_t(mode)]);
+  blocks.modes.resize(1);
+  setModes(priced, type, working, blocks.modes[0]);
+  blocks.stateBytes = stateOf(shape, block).total() + onceBytes(shape, block);
+  // Logits that are there at once are gone when whole gradients of the classifier are made of theirs.
+  double whole =
+      freesGradients(shape) ? plan::bytesOf(shape.gradients) * (block.parameters + block.sharedParameters) : 0;
+  double logits = std::max(block.logitBytes - whole, block.lateLogitBytes);
+  blocks.workingBytes =
+      working + logits + unitBytes(shape, priced.costs(), type) + scratchBytes(facts.machine, priced.costs());
+  blocks.filledSeconds = priced.bubble.filled * priced.seconds[type * facts.modeCount()].weightGradient;
+}
+
+/// Seconds of the backward pass of a block in the mode that takes longest. Reductions hide behind the backward pass:
+/// the mode that recomputes most hides most of them, and no plan of the shape hides more.
+double ShapeProblems::longestBackward(const PricedShape &priced, size_t type) const {
+  const size_t count = facts.modeCount(), first = type * count;
+  double longest = 0;
+  for (uint32_t entry = 0; entry < count; ++entry)
+    longest =
+        std::max(longest, priced.seconds[first + priced.only.value_or(entry)].total() - priced.seconds[first].forward);
+  return longest;
+}
+
+/// Sets the seconds that each type of blocks takes to send its values to the next stage, and at the end of a step.
+void ShapeProblems::setStepEnd(const PricedShape &priced, std::vector<plan::BlockType> &types) const {
+  const Parallelism &shape = priced.shape;
+  const cost::StepProblem &step = priced.step;
+  const std::vector<BlockCost> &costs = priced.costs();
+  double parameters = 0, backward = 0;
+  for (size_t type = 0; type < costs.size(); ++type) {
+    double count = double(facts.input.blocks.countOf(type));
+    parameters += costs[type].parameters * count;
+    backward += longestBackward(priced, type) * count;
   }
   double tail = cost::secondsAtEnd(step, facts.machine.constants, {parameters / double(shape.pp), 0},
                                    backward / double(shape.pp));
   for (size_t type = 0; type < costs.size(); ++type) {
     const BlockCost &block = costs[type];
-    problem.types[type].sendSeconds =
+    types[type].sendSeconds =
         double(shape.microbatches) * cost::secondsToSendOn(step, block.leavingBytes, facts.machine.constants);
-    problem.types[type].tailSeconds =
-        (parameters > 0 ? tail * block.parameters * double(shape.pp) / parameters : 0) + local.once[type];
+    types[type].tailSeconds =
+        (parameters > 0 ? tail * block.parameters * double(shape.pp) / parameters : 0) + priced.local.once[type];
     // The experts' copies are fewer.
     if (block.expertParameters > 0)
-      problem.types[type].tailSeconds +=
+      types[type].tailSeconds +=
           cost::secondsAtEnd(step, facts.machine.constants, {0, block.expertParameters}, /*backward=*/0);
   }
+}
+
+/// Sets the memory that a device may use. It is none where the host does not hold what it must.
+void ShapeProblems::setMemoryLimit(const PricedShape &priced, plan::StageProblem &problem) const {
+  const Parallelism &shape = priced.shape;
+  double usable = facts.request.anyMemory ? 0 : facts.usableBytes(shape);
+  int64_t stages = facts.isMixed ? facts.own / (shape.tp * shape.cp * shape.dp) : shape.pp;
+  problem.classes = {{stages, usable > 0 || (!facts.request.anyMemory && facts.machine.memoryBytes() > 0)
+                                  ? usable
+                                  : std::numeric_limits<double>::max()}};
+  if (!facts.request.anyMemory && (!cost::hasRoom(priced.step.host, hostOptimizerBytes(shape, priced.costs())) ||
+                                   (facts.mustOffload() && !priced.hostHasRoom)))
+    problem.classes[0].memoryBytes = 0;
+}
+
+/// Sets the micro-batches in flight of each rank of the pipeline.
+void ShapeProblems::setInFlight(const PricedShape &priced, std::vector<double> &inFlight) {
+  const Parallelism &shape = priced.shape;
+  const bool isNamed = facts.request.stages == 0; // the actions are those of a schedule, not of a file
+  const bool falls = isNamed && cost::has(shape.schedule, cost::ScheduleRow::FewerLater);
+  inFlight.clear();
+  for (int64_t stage = 0; stage < shape.pp; ++stage)
+    inFlight.push_back(std::max(1.0, priced.inFlight - (falls ? double(stage) : 0)));
+  if (hasWeightsApart(shape) && isNamed)
+    for (int64_t stage = 0; stage < shape.pp; ++stage)
+      inFlight[stage] *= shareOfHeld(shape, priced.costs(), priced.recomputed, stage);
+  if (facts.hasVirtualStages(shape) && isNamed) {
+    // Stages of a rank that are alike, each with its own number of them.
+    const std::vector<int64_t> &flights = flightsOf(shape);
+    for (int64_t rank = 0; rank < shape.pp; ++rank) {
+      inFlight[rank] = 0;
+      for (size_t stage = rank; stage < flights.size(); stage += shape.pp)
+        inFlight[rank] += double(flights[stage]) / double(shape.virtualStages);
+    }
+  }
+}
+
+void ShapeProblems::make(const Parallelism &shape, std::optional<uint32_t> only, plan::StageProblem &problem) {
+  const PricedShape priced = price(shape, only);
+  const std::vector<BlockCost> &costs = priced.costs();
+  problem.types.resize(costs.size());
+  for (size_t type = 0; type < costs.size(); ++type)
+    setType(priced, type, problem.types[type]);
+  setStepEnd(priced, problem.types);
   problem.blocks.clear();
-  for (const StepBlocks::Block &block : row.blocks())
+  for (const StepBlocks::Block &block : facts.input.blocks.blocks())
     problem.blocks.push_back(block.type);
   if (shape.pp == 1)
     addTurn(costs, problem);
@@ -292,32 +390,9 @@ void ShapeProblems::make(const Parallelism &shape, std::optional<uint32_t> only,
   problem.begins.clear();
   if (int64_t(facts.begins.size()) == shape.pp && !facts.hasVirtualStages(shape))
     problem.begins = facts.begins;
-  double usable = facts.request.anyMemory ? 0 : facts.usableBytes(shape);
-  int64_t stages = facts.isMixed ? facts.own / (shape.tp * shape.cp * shape.dp) : shape.pp;
-  problem.classes = {{stages, usable > 0 || (!facts.request.anyMemory && facts.machine.memoryBytes() > 0)
-                                  ? usable
-                                  : std::numeric_limits<double>::max()}};
-  // The host must hold what it is given.
-  if (!facts.request.anyMemory &&
-      (!cost::hasRoom(step.host, hostOptimizerBytes(shape, costs)) || (facts.mustOffload() && !onHost)))
-    problem.classes[0].memoryBytes = 0;
-  bool falls = facts.request.stages == 0 && cost::has(shape.schedule, cost::ScheduleRow::FewerLater);
-  problem.inFlight.clear();
-  for (int64_t stage = 0; stage < shape.pp; ++stage)
-    problem.inFlight.push_back(std::max(1.0, falls ? std::min(inFlight, inFlight - double(stage)) : inFlight));
-  if (hasWeightsApart(shape) && facts.request.stages == 0)
-    for (int64_t stage = 0; stage < shape.pp; ++stage)
-      problem.inFlight[stage] *= shareOfHeld(shape, costs, allowed, stage);
-  if (facts.hasVirtualStages(shape) && facts.request.stages == 0) {
-    // Stages of a rank that are alike, each with its own number of them.
-    const std::vector<int64_t> &flights = flightsOf(shape);
-    for (int64_t rank = 0; rank < shape.pp; ++rank) {
-      problem.inFlight[rank] = 0;
-      for (size_t stage = rank; stage < flights.size(); stage += shape.pp)
-        problem.inFlight[rank] += double(flights[stage]) / double(shape.virtualStages);
-    }
-  }
-  problem.ramp = bubble.all;
+  setMemoryLimit(priced, problem);
+  setInFlight(priced, problem.inFlight);
+  problem.ramp = priced.bubble.all;
   problem.rounds = std::max(0.0, double(shape.microbatches) - problem.ramp);
 }
 

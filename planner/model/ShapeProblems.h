@@ -51,6 +51,8 @@ private:
   /// Whether parameters change, and their gradients leave memory, during the backward pass
   /// (passes/spmd/partition/UpdatePhase.h).
   bool hasEarlyUpdates(const plan::Parallelism &shape) const;
+  /// Whether whole gradients leave memory during the backward pass: they are reduced to shards, or used up by updates.
+  bool freesGradients(const plan::Parallelism &shape) const;
   bool isAllowed(const plan::Parallelism &shape);
   double unitBytes(const plan::Parallelism &shape, const std::vector<BlockCost> &costs, size_t type) const;
   double hostOptimizerBytes(const plan::Parallelism &shape, const std::vector<BlockCost> &costs) const;
@@ -60,6 +62,17 @@ private:
                      llvm::ArrayRef<plan::Recompute> modes, int64_t stage) const;
   /// Most micro-batches in flight, by stage; virtual stages count by themselves.
   const std::vector<int64_t> &flightsOf(const plan::Parallelism &shape);
+
+  // The parts of `make`.
+  struct PricedShape;
+  PricedShape price(const plan::Parallelism &shape, std::optional<uint32_t> only);
+  bool isOffloaded(const PricedShape &priced, size_t type, uint32_t mode) const;
+  void setModes(const PricedShape &priced, size_t type, double working, std::vector<plan::BlockMode> &modes) const;
+  void setType(const PricedShape &priced, size_t type, plan::BlockType &blocks) const;
+  double longestBackward(const PricedShape &priced, size_t type) const;
+  void setStepEnd(const PricedShape &priced, std::vector<plan::BlockType> &types) const;
+  void setMemoryLimit(const PricedShape &priced, plan::StageProblem &problem) const;
+  void setInFlight(const PricedShape &priced, std::vector<double> &inFlight);
 
   const GraphFacts &facts;
   PlacementCache &placements;

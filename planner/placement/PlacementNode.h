@@ -1,4 +1,4 @@
-//===- PlacementNode.h - What a placement chooses for
+//===- PlacementNode.h - The ops and states for which a placement is chosen
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

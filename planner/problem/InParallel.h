@@ -1,4 +1,4 @@
-//===- InParallel.h - The same on all cores
+//===- InParallel.h - Calls a function for many indices on all cores
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

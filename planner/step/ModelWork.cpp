@@ -10,12 +10,10 @@
 #include "dialects/graph/Origin.h"
 #include "dialects/interfaces/Factors.h"
 #include "dialects/interfaces/Work.h"
+#include "planner/cost/Work.h"
 
 using namespace mlir;
 using namespace dtcc;
-
-/// A backward pass makes two products where the forward pass makes one.
-static constexpr double kPasses = 3;
 
 static double cellsOf(Value value) { return double(cast<ShapedType>(value.getType()).getNumElements()); }
 
@@ -40,7 +38,7 @@ double dtcc::spmd::modelFlops(func::FuncOp step) {
       // The definition counts neither the softmax nor the scores that the backward op computes again, as flopsOf does.
       double keys = double(cast<ShapedType>(attention.getK().getType()).getDimSize(1));
       double products = 2 * (cellsOf(attention.getQ()) + cellsOf(attention.getOut())) * keys;
-      flops += kPasses * products * (attention.getMask().getCausal() ? 0.5 : 1);
+      flops += cost::kProductsInStep * products * (attention.getMask().getCausal() ? 0.5 : 1);
     } else if (sumsProducts(op)) {
       flops += flopsOf(&op).value_or(0);
     }

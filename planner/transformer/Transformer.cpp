@@ -55,12 +55,10 @@ double Transformer::activeParameters() const {
 }
 
 double Transformer::flops() const {
-  // Twice as many operations backward as forward.
-  constexpr double kPasses = 3;
   // The embedding is looked up; as the head it multiplies.
   double products = activeParameters() - (tied ? 0 : vocabulary * hidden);
   double attention = layers * 4 * heads * headSize() * sequence / 2;
-  return kPasses * sequence * (2 * products + attention);
+  return kProductsInStep * sequence * (2 * products + attention);
 }
 
 void addProduct(Layer &layer, double m, double n, double k, Width width, double groups) {

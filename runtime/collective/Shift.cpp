@@ -1,4 +1,4 @@
-//===- Shift.cpp - Every member's value to the next -*- C++ -*-===//
+//===- Shift.cpp - The collective that passes each value to the next member -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -9,14 +9,12 @@
 
 #include "runtime/abi/BlockCodes.h"
 #include "runtime/abi/Checksum.h"
-#include "runtime/abi/Collectives.h"
-#include "runtime/abi/GpuWorkspace.h"
 #include "runtime/abi/SectionRows.h"
-#include "runtime/collective/RowExchange.h"
 #include "runtime/core/Error.h"
+#include "runtime/image/CommandChecker.h"
+#include "runtime/image/RowChecker.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -27,75 +25,8 @@
 namespace dtcc::rt {
 namespace {
 
-using Wide = __int128;
-
-/// Sizes, strides and products of sizes are no larger: 64 bits hold them times any width, and Wide sums of their
-/// products.
-constexpr int64_t mostElements = int64_t(1) << 56;
 /// Positions that labels lie behind their tokens.
 constexpr int64_t mostShift = int64_t(1) << 31;
-
-/// Checks one row of one table; `where()` names it in messages.
-class RowChecker {
-public:
-  RowChecker(const Image &image, const char *table, size_t row) : image(image), table(table), row(row) {}
-
-  template <typename Value> void require(bool holds, const char *what, const Value &got) const {
-    if (!holds)
-      fail("damaged program: ", table, " ", row, ": ", what, ", got: ", got);
-  }
-  void string(uint32_t offset, const char *what) const {
-    if (offset != DTCC_NONE)
-      require(offset < image.header().strings.count, what, offset);
-  }
-  void index(uint64_t value, uint64_t count, const char *what, bool optional = false) const {
-    if (!optional || value != DTCC_NONE)
-      require(value < count, what, value);
-  }
-  void range(uint64_t first, uint64_t length, uint64_t count, const char *what) const {
-    require(length <= count && first <= count - length, what, first);
-  }
-  void axes(const dtcc_axes &set, bool timeAllowed) const {
-    require(set.count <= DTCC_MAX_AXES, "number of axes of a set must be at most 7", int(set.count));
-    for (int i = 0; i < set.count; ++i) {
-      index(set.ids[i], image.axes().size(), "an axis must be one of the mesh");
-      require(timeAllowed || image.axes()[set.ids[i]].kind == DTCC_AXIS_RANK, "a group may have rank axes only",
-              int(set.ids[i]));
-      for (int j = 0; j < i; ++j)
-        require(set.ids[j] != set.ids[i], "an axis must stand once in a set", int(set.ids[i]));
-    }
-  }
-  /// The product of some sizes, which is at most mostElements.
-  int64_t product(int64_t before, int64_t size, const char *what) const {
-    require(size >= 0 && (size == 0 || before <= mostElements / size), what, size);
-    return before * size;
-  }
-  /// Whole sizes of a state or input, whose local sizes must be those of `view`.
-  void dims(const dtcc_dim *dims, uint32_t rank, bool timeAllowed) const {
-    require(rank <= DTCC_MAX_RANK, "rank must be at most 16", rank);
-    int64_t elements = 1;
-    for (uint32_t i = 0; i < rank; ++i) {
-      axes(dims[i].axes, timeAllowed);
-      elements = product(elements, dims[i].padded, "padded sizes must multiply to at most 2^56");
-      require(dims[i].size >= 0 && dims[i].padded >= dims[i].size, "padded size must be at least the size",
-              dims[i].padded);
-      require(dims[i].padded % image.mesh().extent(dims[i].axes) == 0, "padded size must be a multiple of its shards",
-              dims[i].padded);
-    }
-  }
-  void localSizes(const dtcc_dim *dims, uint32_t rank, uint32_t view) const {
-    const dtcc_view &v = image.views()[view];
-    require(v.rank == rank, "the view must have the rank of the whole", int(v.rank));
-    for (uint32_t i = 0; i < rank; ++i)
-      require(v.sizes[i] == dims[i].padded / image.mesh().extent(dims[i].axes),
-              "the view must have the size of the block", v.sizes[i]);
-  }
-
-private:
-  const Image &image;
-  const char *table;
-  size_t row;
-};
 
 void checkView(const Image &image, size_t i) {
   RowChecker check(image, "view", i);
@@ -135,152 +66,6 @@ void checkView(const Image &image, size_t i) {
   int64_t slots = view.slots > 0 ? std::min(view.slots, image.mesh().slots()) : image.mesh().slots();
   Wide end = Wide(view.offset) + Wide(slots - 1) * view.slot_stride + (last + 1) * width;
   check.require(end <= Wide(image.arenas()[view.arena].bytes), "the view must end inside its arena", int64_t(end));
-}
-
-/// Rows, picks and output, what comes back (combine alone), what waits to be sent (GPUs alone, but for a combine with a
-/// bound), lists.
-void checkRowExchange(const Image &image, const dtcc_command &command, const RowChecker &check) {
-  auto views = image.views();
-  auto operands = image.operands(command);
-  bool combine = command.op == DTCC_COMBINE_ROWS;
-  const int64_t room = command.attribute_count == 2 ? image.attributes(command)[1] : 0;
-  bool packs = image.isForGpus() && !(combine && room > 0);
-  check.require(operands.size() == size_t(4 + combine + packs), "number of operands must fit the command",
-                operands.size());
-  check.require(command.attribute_count >= 1 && command.attribute_count <= 2 && image.attributes(command)[0] >= 1,
-                "an exchange of rows must have a member's number of experts", command.attribute_count);
-  check.require(command.attribute_count == 1 || room >= 1, "room for rows must be at least 1", room);
-  const dtcc_view &in = views[operands[0]], &ids = views[operands[1]], &out = views[operands[2]];
-  const dtcc_view &lists = views[operands.back()];
-  for (uint32_t view : operands)
-    check.require(isContiguous(views[view]), "operands of a collective must be contiguous", view);
-  check.require(in.dtype == out.dtype, "operands of a collective must have one element type", int(out.dtype));
-  check.require(ids.dtype == DTCC_I64 || ids.dtype == DTCC_I32, "picks must be integers", int(ids.dtype));
-  check.require(lists.dtype == DTCC_I64, "lists must be of type i64", int(lists.dtype));
-  check.require(in.rank >= 1 && out.rank >= 1 && ids.rank >= 1 && in.sizes[in.rank - 1] == out.sizes[out.rank - 1] &&
-                    ids.sizes[ids.rank - 1] >= 1,
-                "rows must have one length", int(in.rank));
-  int64_t members = image.mesh().sizeOf(image.communicators()[command.communicator]);
-  RowExchange exchange;
-  exchange.picks = ids.sizes[ids.rank - 1];
-  exchange.tokens = elementCount(ids) / exchange.picks / members;
-  exchange.room = room;
-  Wide columns = in.sizes[in.rank - 1], mine = Wide(exchange.tokens) * columns;
-  Wide all = room > 0 ? Wide(room) * columns : mine * members;
-  check.require(Wide(exchange.tokens) * members * exchange.picks == elementCount(ids) &&
-                    elementCount(in) == (combine ? all : mine) && elementCount(out) == (combine ? mine : all),
-                "sizes of a collective must fit its group", elementCount(out));
-  check.require(elementCount(lists) >= exchange.listLength(members), "room for the lists must suffice",
-                elementCount(lists));
-  if (combine) {
-    const dtcc_view &received = views[operands[3]];
-    check.require(received.dtype == in.dtype && elementCount(received) >= mine * exchange.copies(members),
-                  "room for what comes back must suffice", elementCount(received));
-  }
-  if (packs) {
-    const dtcc_view &packed = views[operands[operands.size() - 2]];
-    Wide rows = Wide(members) * gpu_workspace::rowsOfRound(exchange.tokens, exchange.copies(members), members);
-    check.require(packed.dtype == in.dtype && elementCount(packed) >= rows * columns,
-                  "room for what is sent must suffice", elementCount(packed));
-  }
-}
-
-void checkOperands(const Image &image, const dtcc_command &command, const RowChecker &check) {
-  auto views = image.views();
-  auto operands = image.operands(command);
-  auto need = [&](size_t count) {
-    check.require(operands.size() == count, "number of operands must fit the command", operands.size());
-  };
-  switch (command.kind) {
-  case DTCC_COPY: {
-    need(2);
-    const dtcc_view &from = views[operands[0]], &to = views[operands[1]];
-    check.require(from.dtype == to.dtype && from.rank == to.rank, "both sides of a copy must have one type and rank",
-                  int(to.rank));
-    for (int d = 0; d < from.rank; ++d)
-      check.require(from.sizes[d] == to.sizes[d], "both sides of a copy must have one shape", to.sizes[d]);
-    break;
-  }
-  case DTCC_FILL:
-    need(1);
-    check.require(command.attribute_count == 1, "a fill must have one attribute", command.attribute_count);
-    break;
-  case DTCC_SEND:
-  case DTCC_RECEIVE: {
-    need(1);
-    bool sends = command.kind == DTCC_SEND;
-    check.require(command.attribute_count == (sends ? 2u : 1u),
-                  sends ? "a send must have two attributes" : "a receive must have one attribute",
-                  command.attribute_count);
-    if (sends)
-      check.require(image.attributes(command)[1] >= 1, "room for messages must be at least 1",
-                    image.attributes(command)[1]);
-    int64_t peer = image.attributes(command)[0];
-    check.require(peer >= 0 && peer < image.mesh().sizeOf(image.communicators()[command.communicator]),
-                  "peer must be a member of the communicator", peer);
-    check.require(isContiguous(views[operands[0]]), "operand of a send must be contiguous", operands[0]);
-    break;
-  }
-  case DTCC_COLLECTIVE: {
-    const CollectiveInfo &info = collectiveInfo(command.op);
-    if (info.in == Extent::None)
-      break;
-    if (info.traffic == Traffic::ToPicked) {
-      checkRowExchange(image, command, check);
-      break;
-    }
-    need(2);
-    const dtcc_view &in = views[operands[0]], &out = views[operands[1]];
-    check.require(isContiguous(in) && isContiguous(out), "operands of a collective must be contiguous", operands[0]);
-    check.require(in.dtype == out.dtype, "operands of a collective must have one element type", int(out.dtype));
-    Wide members = image.mesh().sizeOf(image.communicators()[command.communicator]);
-    check.require(info.fits<Wide>(elementCount(in), elementCount(out), members),
-                  "sizes of a collective must fit its group", elementCount(out));
-    break;
-  }
-  default:
-    break;
-  }
-}
-
-void checkCommand(const Image &image, size_t i, uint64_t kernelCount) {
-  RowChecker check(image, "command", i);
-  const dtcc_image_header &header = image.header();
-  const dtcc_command &command = image.commands()[i];
-  check.string(command.name, "name must be a string");
-  check.string(command.module, "module must be a string");
-  check.require(command.pass <= DTCC_UPDATE, "pass must be a part of a step", command.pass);
-  check.require(command.kind <= DTCC_RECEIVE, "kind must be known", command.kind);
-  if (command.kind == DTCC_KERNEL)
-    check.index(command.op, image.isForGpus() ? image.gpuCode().kernels.size() : kernelCount, "kernel must exist");
-  if (command.kind == DTCC_LIBRARY)
-    check.index(command.op, DTCC_LIB_COUNT, "library op must be known");
-  if (command.kind == DTCC_COLLECTIVE)
-    check.index(command.op, DTCC_COLLECTIVE_COUNT, "collective must be known");
-  check.range(command.first_operand, command.operand_count, header.operands.count, "operands must exist");
-  check.range(command.first_attribute, command.attribute_count, header.attributes.count, "attributes must exist");
-  check.range(command.first_wait, command.wait_count, header.waits.count, "waits must exist");
-  for (uint32_t view : image.operands(command))
-    check.index(view, image.views().size(), "operand must be a view");
-  for (const dtcc_wait &wait : image.waits(command)) {
-    check.index(wait.command, image.commands().size(), "a wait must name a command");
-    // One stream of program order satisfies a wait only if it looks back.
-    check.require(wait.command < i, "a wait must name an earlier command", wait.command);
-  }
-  bool communicates = command.kind == DTCC_COLLECTIVE || command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE;
-  check.index(command.communicator, image.communicators().size(), "communicator must exist", !communicates);
-  check.require(command.reduction < DTCC_REDUCTION_COUNT, "reduction must be known", command.reduction);
-  check.require(command.only_slot == DTCC_NONE || static_cast<int64_t>(command.only_slot) < image.mesh().slots(),
-                "only_slot must be a slot", command.only_slot);
-  check.require(command.extent >= 0, "extent must be at least 0", command.extent);
-  check.require(std::isfinite(command.seconds) && command.seconds >= 0, "seconds must be a time", command.seconds);
-  if (command.predicate != DTCC_NONE) {
-    check.index(command.predicate, image.views().size(), "predicate must be a view");
-    check.require(image.views()[command.predicate].dtype == DTCC_I32, "predicate must be of type i32",
-                  int(image.views()[command.predicate].dtype));
-    check.require(command.kind != DTCC_COLLECTIVE, "a collective must have no predicate", command.predicate);
-  }
-  checkOperands(image, command, check);
 }
 
 void checkState(const Image &image, size_t i) {
@@ -479,6 +264,90 @@ void checkGpuCode(const Image &image) {
                  "memory kind must be that of the program", image.arenas()[i].kind);
 }
 
+/// The rows of the header that are no table of their own, and the axes, which messages count to it.
+void checkTop(const Image &image) {
+  const dtcc_image_header &header = image.header();
+  RowChecker top(image, "header", 0);
+  for (uint32_t offset : {header.model, header.plan, header.cpu, header.weights, header.machine, header.tensors})
+    top.string(offset, "name must be a string");
+  top.require(header.training.label_shift >= 0 && header.training.label_shift <= mostShift,
+              "labels must lie 0 to 2^31 positions behind their tokens", header.training.label_shift);
+  uint64_t outer = 0;
+  if (std::string_view model = image.onnxModel(); !model.empty()) {
+    top.require(model.size() >= sizeof outer, "the ONNX model must have two parts", static_cast<int64_t>(model.size()));
+    std::memcpy(&outer, model.data(), sizeof outer);
+    top.require(outer <= model.size() - sizeof outer, "the ONNX model's first part must exist",
+                static_cast<int64_t>(outer));
+  }
+  for (const dtcc_axis &axis : image.axes()) {
+    top.string(axis.name, "axis name must be a string");
+    top.require(axis.kind <= DTCC_AXIS_TIME, "axis kind must be known", axis.kind);
+  }
+}
+
+void checkCommunicator(const Image &image, size_t i) {
+  RowChecker check(image, "communicator", i);
+  const dtcc_communicator &communicator = image.communicators()[i];
+  check.string(communicator.name, "name must be a string");
+  check.axes(communicator.axes, /*timeAllowed=*/false);
+  if (communicator.members == 0)
+    return;
+  int64_t size = communicator.axes.count ? image.mesh().axes[communicator.axes.ids[0]].size : 0;
+  check.require(size >= 64 || communicator.members >> size == 0, "members must be coordinates of the first axis",
+                communicator.members);
+}
+
+void checkArena(const Image &image, size_t i) {
+  RowChecker check(image, "arena", i);
+  const dtcc_arena &arena = image.arenas()[i];
+  check.string(arena.name, "name must be a string");
+  check.require(arena.kind <= DTCC_MEMORY_DEVICE, "memory kind must be known", arena.kind);
+  check.require(arena.bytes <= uint64_t(1) << 46, "bytes must be at most 2^46", arena.bytes);
+}
+
+/// There is a stage for each coordinate of the axis that numbers them.
+void checkStageAxis(const Image &image) {
+  const uint32_t axis = image.header().stage_axis;
+  RowChecker top(image, "header", 0);
+  bool staged = axis != DTCC_NONE;
+  if (staged) {
+    top.index(axis, image.axes().size(), "the axis of the stages must exist");
+    top.require(image.axes()[axis].kind == DTCC_AXIS_RANK, "the axis of the stages must number ranks", axis);
+  }
+  top.require(Wide(image.stages().size()) == (staged ? image.axes()[axis].size : 1),
+              "there must be one stage, or one per coordinate of their axis", image.stages().size());
+}
+
+void checkPhase(const Image &image, size_t i) {
+  RowChecker check(image, "phase", i);
+  const dtcc_phase &phase = image.phases()[i];
+  check.string(phase.name, "name must be a string");
+  check.range(phase.first_command, phase.command_count, image.commands().size(), "commands must exist");
+  check.require(phase.use <= DTCC_PHASE_GATHERS_PARAMETERS, "use must be known", phase.use);
+}
+
+void checkAction(const Image &image, size_t i) {
+  RowChecker check(image, "action", i);
+  check.index(image.actions()[i].phase, image.phases().size(), "phase must exist");
+  check.index(image.actions()[i].slot, static_cast<uint64_t>(image.mesh().slots()), "slot must be a micro-batch");
+}
+
+void checkSegment(const Image &image, size_t i) {
+  RowChecker check(image, "segment", i);
+  const dtcc_segment &segment = image.segments()[i];
+  check.index(segment.bucket, image.buckets().size(), "bucket must exist");
+  check.index(segment.state, image.states().size(), "state must exist");
+  check.require(segment.offset >= 0 && segment.length >= 0 &&
+                    Wide(segment.offset) + segment.length <= Wide(image.buckets()[segment.bucket].length),
+                "the segment must lie inside its bucket", segment.offset);
+}
+
+/// Calls a check for each row of a table.
+template <typename Rows, typename Check> void eachRow(const Rows &rows, const Image &image, Check check) {
+  for (size_t i = 0; i < rows.size(); ++i)
+    check(image, i);
+}
+
 } // namespace
 
 void checkHeader(const dtcc_image_header &header) {
@@ -504,84 +373,23 @@ void checkHeader(const dtcc_image_header &header) {
 }
 
 void checkTables(const Image &image, uint64_t kernelCount) {
-  const dtcc_image_header &header = image.header();
-  RowChecker top(image, "header", 0);
-  for (uint32_t offset : {header.model, header.plan, header.cpu, header.weights, header.machine, header.tensors})
-    top.string(offset, "name must be a string");
-  top.require(header.training.label_shift >= 0 && header.training.label_shift <= mostShift,
-              "labels must lie 0 to 2^31 positions behind their tokens", header.training.label_shift);
-  uint64_t outer = 0;
-  if (std::string_view model = image.onnxModel(); !model.empty()) {
-    top.require(model.size() >= sizeof outer, "the ONNX model must have two parts", static_cast<int64_t>(model.size()));
-    std::memcpy(&outer, model.data(), sizeof outer);
-    top.require(outer <= model.size() - sizeof outer, "the ONNX model's first part must exist",
-                static_cast<int64_t>(outer));
-  }
-  for (const dtcc_axis &axis : image.axes()) {
-    top.string(axis.name, "axis name must be a string");
-    top.require(axis.kind <= DTCC_AXIS_TIME, "axis kind must be known", axis.kind);
-  }
-  for (size_t i = 0; i < image.communicators().size(); ++i) {
-    RowChecker check(image, "communicator", i);
-    check.string(image.communicators()[i].name, "name must be a string");
-    const dtcc_communicator &communicator = image.communicators()[i];
-    check.axes(communicator.axes, /*timeAllowed=*/false);
-    if (communicator.members != 0) {
-      int64_t size = communicator.axes.count ? image.mesh().axes[communicator.axes.ids[0]].size : 0;
-      check.require(size >= 64 || communicator.members >> size == 0, "members must be coordinates of the first axis",
-                    communicator.members);
-    }
-  }
-  for (size_t i = 0; i < image.arenas().size(); ++i) {
-    RowChecker check(image, "arena", i);
-    check.string(image.arenas()[i].name, "name must be a string");
-    check.require(image.arenas()[i].kind <= DTCC_MEMORY_DEVICE, "memory kind must be known", image.arenas()[i].kind);
-    check.require(image.arenas()[i].bytes <= uint64_t(1) << 46, "bytes must be at most 2^46", image.arenas()[i].bytes);
-  }
+  // A check may rely on those before it: views name arenas that exist, commands name views.
+  checkTop(image);
+  eachRow(image.communicators(), image, checkCommunicator);
+  eachRow(image.arenas(), image, checkArena);
   checkGpuCode(image);
-  for (size_t i = 0; i < image.views().size(); ++i)
-    checkView(image, i);
-  bool staged = header.stage_axis != DTCC_NONE;
-  if (staged) {
-    top.index(header.stage_axis, image.axes().size(), "the axis of the stages must exist");
-    top.require(image.axes()[header.stage_axis].kind == DTCC_AXIS_RANK, "the axis of the stages must number ranks",
-                header.stage_axis);
-  }
-  top.require(Wide(image.stages().size()) == (staged ? image.axes()[header.stage_axis].size : 1),
-              "there must be one stage, or one per coordinate of their axis", image.stages().size());
-  for (size_t i = 0; i < image.commands().size(); ++i)
-    checkCommand(image, i, kernelCount);
-  for (size_t i = 0; i < image.phases().size(); ++i) {
-    RowChecker check(image, "phase", i);
-    check.string(image.phases()[i].name, "name must be a string");
-    check.range(image.phases()[i].first_command, image.phases()[i].command_count, image.commands().size(),
-                "commands must exist");
-    check.require(image.phases()[i].use <= DTCC_PHASE_GATHERS_PARAMETERS, "use must be known", image.phases()[i].use);
-  }
-  for (size_t i = 0; i < image.actions().size(); ++i) {
-    RowChecker check(image, "action", i);
-    check.index(image.actions()[i].phase, image.phases().size(), "phase must exist");
-    check.index(image.actions()[i].slot, static_cast<uint64_t>(image.mesh().slots()), "slot must be a micro-batch");
-  }
-  for (size_t i = 0; i < image.stages().size(); ++i)
-    checkStage(image, i);
-  for (size_t i = 0; i < image.inputs().size(); ++i)
-    checkInput(image, i);
-  for (size_t i = 0; i < image.buckets().size(); ++i)
-    checkBucket(image, i);
-  for (size_t i = 0; i < image.states().size(); ++i)
-    checkState(image, i);
+  eachRow(image.views(), image, checkView);
+  checkStageAxis(image);
+  eachRow(image.commands(), image, [&](const Image &image, size_t i) { checkCommand(image, i, kernelCount); });
+  eachRow(image.phases(), image, checkPhase);
+  eachRow(image.actions(), image, checkAction);
+  eachRow(image.stages(), image, checkStage);
+  eachRow(image.inputs(), image, checkInput);
+  eachRow(image.buckets(), image, checkBucket);
+  eachRow(image.states(), image, checkState);
   checkCopies(image);
   checkHostMemory(image);
-  for (size_t i = 0; i < image.segments().size(); ++i) {
-    RowChecker check(image, "segment", i);
-    const dtcc_segment &segment = image.segments()[i];
-    check.index(segment.bucket, image.buckets().size(), "bucket must exist");
-    check.index(segment.state, image.states().size(), "state must exist");
-    check.require(segment.offset >= 0 && segment.length >= 0 &&
-                      Wide(segment.offset) + segment.length <= Wide(image.buckets()[segment.bucket].length),
-                  "the segment must lie inside its bucket", segment.offset);
-  }
+  eachRow(image.segments(), image, checkSegment);
 }
 
 } // namespace dtcc::rt

@@ -1,4 +1,4 @@
-//===- Forecast.cpp - A step without its device --------------- -*- C++ -*-===//
+//===- Forecast.cpp - The forecast of a step, on null devices -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

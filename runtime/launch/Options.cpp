@@ -9,6 +9,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/launch/arguments/Arguments.h"
+#include "runtime/launch/arguments/DeclaredGroup.h"
 #include "runtime/launch/arguments/OptionHelp.h"
 #include "runtime/launch/arguments/Validators.h"
 
@@ -19,6 +20,10 @@
 
 namespace dtcc::rt {
 namespace {
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
 
 /// "unknown option --stepz; did you mean --steps?" for the first unknown option among the arguments.
 std::string suggestion(const CLI::App &app, const std::vector<std::string> &arguments) {
@@ -153,21 +158,6 @@ void checkProfile(Options &options, const std::string &steps) {
     failWith(Status::Usage, "--info draws the forecast of one step: leave --profile-steps out");
 }
 
-void addGeneration(CLI::App &app, GenerateOptions &generate, std::string &prompt) {
-  std::string group = "Generation";
-  app.add_option("--generate", generate.tokens, "Write the prompt and so many tokens behind it, and stop")
-      ->transform(atLeast<int64_t>(1))
-      ->group(group);
-  app.add_option("--prompt-tokens", prompt, "Token ids to go on from, separated by commas")->group(group);
-  app.add_option("--temperature", generate.temperature, "Draw tokens at this temperature (default: 0, the likeliest)")
-      ->transform(atLeast(0.0))
-      ->group(group);
-  app.add_option("--top-k", generate.topK, "Draw among so many of the likeliest tokens (default: all)")
-      ->transform(atLeast<int64_t>(1))
-      ->group(group);
-  app.add_option("--stop-token", generate.stop, "End behind this token")->transform(atLeast<int64_t>(0))->group(group);
-}
-
 /// Checks the options of generation against each other, and completes them.
 void checkGeneration(const CLI::App &app, Options &options, const std::string &prompt, const Image &image) {
   if (!options.generate.isAsked()) {
@@ -192,286 +182,287 @@ void checkGeneration(const CLI::App &app, Options &options, const std::string &p
                             "label, and a program compiled without --no-eval and without a split of positions");
 }
 
+/// Refuses options of checkpoints without a folder of checkpoints.
+void checkCheckpoints(const Options &options) {
+  if (options.keep.every > 0 && options.keep.newest == 0)
+    failWith(Status::Usage, "--keep-every needs --keep=N");
+  if (options.keep.newest > 0 && options.checkpoint.empty())
+    failWith(Status::Usage, "--keep needs --checkpoint=DIR");
+  const char *ofFolder = options.resume                ? "--resume"
+                         : options.checkpointEvery > 0 ? "--checkpoint-every"
+                         : options.checkpointLocal     ? "--checkpoint-local"
+                                                       : nullptr;
+  if (ofFolder && options.checkpoint.empty())
+    failWith(Status::Usage, ofFolder, " needs --checkpoint=DIR");
+  if (options.onNonfinite == OnNonfinite::Rollback && options.checkpoint.empty())
+    failWith(Status::Usage, "--on-nonfinite=rollback needs --checkpoint=DIR");
+}
+
+/// Refuses options about norms of gradients that the program does not compute, or computes after it has updated.
+void checkGradNorms(const Options &options, const Image &image) {
+  const char *late = options.onNonfinite == OnNonfinite::Skip ? "--on-nonfinite=skip"
+                     : options.maxGradNormRatio > 0           ? "--max-grad-norm-ratio"
+                                                              : nullptr;
+  if (late && updatesEarly(image))
+    failWith(Status::Usage, late,
+             " leaves updates out by the norm of all gradients, and this program has made them "
+             "before (dtcc --update=early): take --on-nonfinite=rollback, or compile with --update=late");
+  const char *normed = options.maxGradNormRatio > 0 ? "--max-grad-norm-ratio"
+                       : options.gradNormsEvery > 0 ? "--grad-norms"
+                                                    : nullptr;
+  if (normed && !hasGradNorm(image))
+    failWith(Status::Usage, normed, " needs the norm of the gradients, which this program does not compute");
+  if (options.gradNormsEvery > 0 && options.metrics.empty())
+    failWith(Status::Usage, "--grad-norms needs --metrics=FILE");
+}
+
+/// Refuses options about the form of saved models where no model is saved.
+void checkSaves(const CLI::App &app, const Options &options) {
+  bool saves = !options.save.path.empty() || !options.evaluation.best.path.empty() || !options.saveAverage.path.empty();
+  if (!saves && (app.count("--save-type") || app.count("--shard-size")))
+    failWith(Status::Usage, app.count("--save-type") ? "--save-type" : "--shard-size", " needs --save");
+}
+
+//===----------------------------------------------------------------------===//
+// Declarations: a function for each group of --help
+//===----------------------------------------------------------------------===//
+
+/// What the command line sets: the options, and texts that are parsed further once the whole line is read.
+struct CommandLine {
+  Options options;
+  std::string config; /* Arguments reads the file before CLI11 sees the line */
+  std::string promptTokens, profileSteps;
+};
+
+/// The devices whose options are shown.
+struct ShownDevices {
+  bool cores, gpus;
+};
+
+void declareData(CLI::App &app, DataOptions &options) {
+  DeclaredGroup data(app, "Data");
+  data.list("--data", options.data, "Folder of .npy files named like the inputs, or NAME=FILE (repeatable)");
+  data.joined("--tokens", options.tokens,
+              "Token ids: files, folders or globs, separated by commas: .npy, .bin of llm.c or nanoGPT, or any with "
+              ":u8, :u16 or :u32 behind it; @WEIGHT behind each makes a mixture (repeatable)");
+  data.number("--shuffle", options.shuffle, 0, "Shuffle the samples anew in each epoch, by this seed");
+  DocumentOptions &documents = options.documents;
+  CLI::Option *eos = data.number("--eos", documents.eos, 0, "Token that ends each document of --tokens");
+  data.number("--bos", documents.bos, 0, "Token that begins each document of --tokens, in place of --eos")
+      ->excludes(eos);
+  data.word("--documents", documents.start, Words<bool>{{"start", true}, {"cross", false}}, "cross",
+            "start: windows start at documents; cross: one after the other");
+}
+
+void declareEvaluation(CLI::App &app, Options &options) {
+  DeclaredGroup evaluation(app, "Evaluation");
+  EvaluationOptions &eval = options.evaluation;
+  evaluation.joined("--eval-tokens", eval.data.tokens, "Token ids to evaluate, as --tokens");
+  evaluation.list("--eval-data", eval.data.data, "Data to evaluate, as --data (repeatable)");
+  evaluation
+      .option("--eval-fraction", options.data.heldOut,
+              "Evaluate this part of --tokens or --data, and train on the rest")
+      ->check(fraction());
+  evaluation.number("--eval-every", eval.every, 1, "Steps between evaluations (default: at the end)");
+  evaluation.number("--eval-steps", eval.steps, 1, "Batches of an evaluation (default: all of the data)");
+  evaluation.flag("--eval-only", eval.only, "Evaluate the newest checkpoint of --checkpoint, or the weights, and stop");
+  evaluation.flag("--eval-average", eval.ofAverages,
+                  "Evaluate, generate and save the best with the averages of the parameters (dtcc --ema)");
+  evaluation.option("--save-best", eval.best.path, "The model of the smallest loss of evaluations so far, as --save");
+}
+
+void declareGeneration(CLI::App &app, GenerateOptions &options, std::string &promptTokens) {
+  DeclaredGroup generation(app, "Generation");
+  generation.number("--generate", options.tokens, 1, "Write the prompt and so many tokens behind it, and stop");
+  generation.option("--prompt-tokens", promptTokens, "Token ids to go on from, separated by commas");
+  generation.number("--temperature", options.temperature, 0,
+                    "Draw tokens at this temperature (default: 0, the likeliest)");
+  generation.number("--top-k", options.topK, 1, "Draw among so many of the likeliest tokens (default: all)");
+  generation.number("--stop-token", options.stop, 0, "End behind this token");
+}
+
+/// The defaults of the rate are those with which the program was compiled.
+void declareRate(DeclaredGroup &training, LearningRate &rate) {
+  training.number("--lr", rate.base, 0, "Learning rate")->capture_default_str();
+  const Words<LearningRate::Schedule> schedules{{"constant", LearningRate::Constant},
+                                                {"linear", LearningRate::Linear},
+                                                {"cosine", LearningRate::Cosine},
+                                                {"wsd", LearningRate::WarmupStableDecay},
+                                                {"inverse-sqrt", LearningRate::InverseSqrt}};
+  std::string compiled = "constant";
+  for (const auto &[name, schedule] : schedules)
+    compiled = schedule == rate.schedule ? name : compiled;
+  training.word("--lr-schedule", rate.schedule, schedules, compiled, "How the rate goes on after warm-up");
+  training.number("--warmup", rate.warmup, 0, "Steps over which the learning rate rises from 0")->capture_default_str();
+  training.number("--min-lr", rate.least, 0, "Rate to which --lr-schedule falls")->capture_default_str();
+  training.number("--decay-steps", rate.decaySteps, 1,
+                  "Steps of the fall (default: all behind the warm-up; of wsd the last tenth)");
+  training.number("--lr-restart", rate.restart, 1,
+                  "End the schedule at this step, and begin it anew behind it, with its warm-up");
+}
+
+void declareTraining(CLI::App &app, Options &options) {
+  DeclaredGroup training(app, "Training");
+  training.number("--steps", options.steps, 1, "Total number of optimizer steps (default: one pass over the data)");
+  training.number("--epochs", options.epochs, 1, "Passes over the data, in place of --steps");
+  declareRate(training, options.rate);
+  training.number("--seed", options.seed, 0, "Seed of all random numbers")->capture_default_str();
+  training.option("--weights", options.weights,
+                  "Start from this .safetensors file, or folder of a model and its index");
+  training.word(
+      "--on-nonfinite", options.onNonfinite,
+      Words<OnNonfinite>{{"stop", OnNonfinite::Stop}, {"skip", OnNonfinite::Skip}, {"rollback", OnNonfinite::Rollback}},
+      "stop", "What happens where loss or gradient is NaN or infinite");
+  training.word("--on-moe-overflow", options.mayDropRows, Words<bool>{{"stop", false}, {"drop", true}}, "stop",
+                "What happens to rows of experts beyond a rank's room for them (--moe-capacity of the compiler)");
+  training.number("--max-grad-norm-ratio", options.maxGradNormRatio, 1,
+                  "Take a step whose gradients' norm is above X times the median of the last 32 for such a step");
+}
+
+void declareSaves(DeclaredGroup &output, Options &options) {
+  output.option("--save", options.save.path, "Trained model: FILE.safetensors, FOLDER/ of shards, or FILE.onnx");
+  output.flag("--save-trained", options.save.trainedOnly, "Save only parameters that trained, such as adapters");
+  output.flag("--save-merged", options.save.merged, "Save the layers with their adapters added, and no adapters");
+  output.option("--save-average", options.saveAverage.path, "Averages of the parameters (dtcc --ema), as --save");
+  output.word("--save-type", options.save.type,
+              Words<SaveType>{
+                  {"model", SaveType::Model}, {"f32", SaveType::F32}, {"bf16", SaveType::BF16}, {"f16", SaveType::F16}},
+              "model", "Type of saved floats; model: that of the model's file");
+  output.option("--shard-size", options.save.shardBytes, "Largest shard of --save=FOLDER/, in bytes (default: 5GB)")
+      ->transform(bytes());
+}
+
+void declareCheckpoints(DeclaredGroup &output, Options &options) {
+  output.option("--checkpoint", options.checkpoint, "Folder of checkpoints");
+  output.number("--checkpoint-every", options.checkpointEvery, 1, "Steps between checkpoints (default: at the end)");
+  output.flag("--checkpoint-local", options.checkpointLocal, "Hosts share no folder: each keeps what its ranks write");
+  output.number("--keep", options.keep.newest, 1, "Newest checkpoints that stay (default: all)");
+  output.number("--keep-every", options.keep.every, 1, "Besides --keep, those of every N steps stay");
+  output.flag("--resume", options.resume, "Go on from the newest whole checkpoint, if there is one");
+  output.flag("--resume-anyway", options.resumeAnyway, "Also with other data, another optimizer, model or seed");
+}
+
+void declareOutput(CLI::App &app, Options &options, std::string &profileSteps) {
+  DeclaredGroup output(app, "Output");
+  output.option("--metrics", options.metrics, "JSON lines file with a line for each step");
+  output.number("--grad-norms", options.gradNormsEvery, 1,
+                "Every N steps, --metrics has the norm of each parameter's gradient, before clipping");
+  declareSaves(output, options);
+  declareCheckpoints(output, options);
+  output.option("--profile", options.profile, "Trace for Perfetto; with --info, of the forecast");
+  output.option("--profile-steps", profileSteps, "Steps of --profile: the first and the last (default: all)");
+  output.flag("--info", options.info, "Print plan, memory, forecast and defaults, and stop");
+}
+
+void declareMachine(CLI::App &app, Options &options, ShownDevices shown) {
+  DeclaredGroup machine(app, "Machine"), hidden(app, "");
+  machine.option("--threads", options.threads, "Threads of each rank (default: cores / ranks)")
+      ->transform(between(1, 4096));
+  // A program for GPUs takes the option, but always does what it asks for.
+  (shown.cores ? machine : hidden).flag("--overlap", options.overlap, "Run collectives on a thread of their own");
+  if (shown.gpus) {
+    machine.word("--cuda-graph", options.graphs,
+                 Words<GraphUse>{{"auto", GraphUse::Auto}, {"on", GraphUse::On}, {"off", GraphUse::Off}}, "",
+                 "Launch steps as CUDA graphs: auto (if possible), on, off");
+    machine.word("--attention", options.ownAttention, Words<bool>{{"auto", false}, {"own", true}}, "",
+                 "auto (cuDNN's, if available) or own (equal bits in every run)");
+  }
+  machine.option("--tune", options.tune,
+                 "Measure at start which way of several computes matrix products, convolutions and GPUs' attention, "
+                 "and keep the choices in this file");
+  machine.number("--hang-timeout", options.hangSeconds, 1, "Seconds after which waiting counts as a hang")
+      ->capture_default_str();
+}
+
+void declareProcesses(CLI::App &app, Options &options) {
+  DeclaredGroup processes(app, "Processes that no launcher knows");
+  CLI::Option *rendezvous = processes.option(
+      "--rendezvous", options.rendezvous, "HOST:PORT of rank 0, where ranks meet (default: as torchrun or srun say)");
+  CLI::Option *rank = processes.number("--rank", options.rank, 0, "Number of this process, from 0")->needs(rendezvous);
+  CLI::Option *ranks = processes.number("--ranks", options.ranks, 1,
+                                        "Ranks in all; without --rank they are threads, by the plan for so many");
+  rank->needs(ranks);
+  processes.option("--token-file", options.tokenFile, "File of a secret that all ranks of the run have");
+}
+
+/// Declares all options: --help lists them in this order.
+void declareOptions(CLI::App &app, CommandLine &line, ShownDevices shown) {
+  Options &options = line.options;
+  app.add_option("--config", line.config, "Options in a file of TOML, as steps = 100; the command line's win");
+  declareData(app, options.data);
+  declareEvaluation(app, options);
+  declareGeneration(app, options.generate, line.promptTokens);
+  declareTraining(app, options);
+  declareOutput(app, options, line.profileSteps);
+  declareMachine(app, options, shown);
+  declareProcesses(app, options);
+}
+
+//===----------------------------------------------------------------------===//
+// The whole line
+//===----------------------------------------------------------------------===//
+
+/// The options that the program was compiled with, for what the command line does not say.
+Options compiledOptions(const dtcc_training &training) {
+  Options options;
+  options.rate.base = training.lr;
+  options.rate.schedule = static_cast<LearningRate::Schedule>(training.schedule);
+  options.rate.warmup = training.warmup;
+  options.seed = training.seed;
+  return options;
+}
+
+/// Checks the parsed options against each other and against the program, and completes them.
+void checkOptions(const CLI::App &app, CommandLine &line, const Image &image) {
+  Options &options = line.options;
+  if (options.rank >= 0 && options.rank >= options.ranks)
+    failWith(Status::Usage, "--rank must be less than --ranks=", options.ranks, ", got: ", options.rank);
+  options.hasSeed = app.count("--seed") > 0;
+  options.resume |= options.resumeAnyway;
+  checkEvaluation(options, image);
+  checkProfile(options, line.profileSteps);
+  checkGeneration(app, options, line.promptTokens, image);
+  checkAverages(options, image);
+  checkRate(app, options.rate);
+  if (options.epochs > 0 && options.steps > 0)
+    failWith(Status::Usage, "--epochs and --steps both say how long to train: give one of them");
+  checkCheckpoints(options);
+  checkGradNorms(options, image);
+  checkSaves(app, options);
+}
+
+/// What is wrong with a line that CLI11 refuses, in the style of this project's messages where CLI11's own is not.
+std::string describeRefusal(const CLI::ParseError &error, const CLI::App &app, const Arguments &arguments) {
+  std::string text = suggestion(app, arguments.words());
+  if (!text.empty())
+    return text;
+  std::vector<std::string> extras = app.remaining();
+  return extras.empty() ? error.what() : "every argument must be an option, got: " + extras.front();
+}
+
 } // namespace
 
 std::optional<Options> parseOptions(int argc, char **argv, const Image &image, const Worlds &worlds, int &status) {
-  Options options;
-  options.rate.base = image.training().lr;
-  options.rate.schedule = static_cast<LearningRate::Schedule>(image.training().schedule);
-  options.rate.warmup = image.training().warmup;
-  options.seed = image.training().seed;
-
   CLI::App app("Trains " + std::string(image.string(image.header().model)) + " on " + worlds.text() +
                ". Compiled by dtcc.");
   setHelp(app);
   // --help-table, for tools/options, has the options of all devices.
   const bool isTable = argc == 2 && std::string_view(argv[1]) == "--help-table";
-  const bool hasGpus = image.isForGpus() || isTable, hasCores = !image.isForGpus() || isTable;
-  std::string config; // Arguments reads it
-  app.add_option("--config", config, "Options in a file of TOML, as steps = 100; the command line's win");
-  std::string data = "Data";
-  app.add_option("--data", options.data.data, "Folder of .npy files named like the inputs, or NAME=FILE (repeatable)")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false)
-      ->group(data);
-  app.add_option("--tokens", options.data.tokens,
-                 "Token ids: files, folders or globs, separated by commas: .npy, .bin of llm.c or nanoGPT, or any with "
-                 ":u8, :u16 or :u32 behind it; @WEIGHT behind each makes a mixture (repeatable)")
-      ->join(',')
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->group(data);
-  app.add_option("--shuffle", options.data.shuffle, "Shuffle the samples anew in each epoch, by this seed")
-      ->transform(atLeast<uint64_t>(0))
-      ->group(data);
-
-  DocumentOptions &documents = options.data.documents;
-  auto *eos = app.add_option("--eos", documents.eos, "Token that ends each document of --tokens")
-                  ->transform(atLeast<int64_t>(0))
-                  ->group(data);
-  app.add_option("--bos", documents.bos, "Token that begins each document of --tokens, in place of --eos")
-      ->transform(atLeast<int64_t>(0))
-      ->excludes(eos)
-      ->group(data);
-  Words<bool> cuts{{"start", true}, {"cross", false}};
-  app.add_option("--documents", documents.start, "start: windows start at documents; cross: one after the other")
-      ->default_str("cross")
-      ->transform(oneOf(cuts))
-      ->group(data);
-
-  std::string evaluation = "Evaluation";
-  EvaluationOptions &eval = options.evaluation;
-  app.add_option("--eval-tokens", eval.data.tokens, "Token ids to evaluate, as --tokens")
-      ->join(',')
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->group(evaluation);
-  app.add_option("--eval-data", eval.data.data, "Data to evaluate, as --data (repeatable)")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false)
-      ->group(evaluation);
-  app.add_option("--eval-fraction", options.data.heldOut,
-                 "Evaluate this part of --tokens or --data, and train on the rest")
-      ->check(fraction())
-      ->group(evaluation);
-  app.add_option("--eval-every", eval.every, "Steps between evaluations (default: at the end)")
-      ->transform(atLeast<int64_t>(1))
-      ->group(evaluation);
-  app.add_option("--eval-steps", eval.steps, "Batches of an evaluation (default: all of the data)")
-      ->transform(atLeast<int64_t>(1))
-      ->group(evaluation);
-  app.add_flag("--eval-only", eval.only, "Evaluate the newest checkpoint of --checkpoint, or the weights, and stop")
-      ->group(evaluation);
-  app.add_flag("--eval-average", eval.ofAverages,
-               "Evaluate, generate and save the best with the averages of the parameters (dtcc --ema)")
-      ->group(evaluation);
-  app.add_option("--save-best", eval.best.path, "The model of the smallest loss of evaluations so far, as --save")
-      ->group(evaluation);
-
-  std::string prompt;
-  addGeneration(app, options.generate, prompt);
-
-  std::string training = "Training";
-  app.add_option("--steps", options.steps, "Total number of optimizer steps (default: one pass over the data)")
-      ->transform(atLeast<int64_t>(1))
-      ->group(training);
-  app.add_option("--epochs", options.epochs, "Passes over the data, in place of --steps")
-      ->transform(atLeast<int64_t>(1))
-      ->group(training);
-  app.add_option("--lr", options.rate.base, "Learning rate")
-      ->transform(atLeast(0.0))
-      ->capture_default_str()
-      ->group(training);
-  Words<LearningRate::Schedule> schedules{{"constant", LearningRate::Constant},
-                                          {"linear", LearningRate::Linear},
-                                          {"cosine", LearningRate::Cosine},
-                                          {"wsd", LearningRate::WarmupStableDecay},
-                                          {"inverse-sqrt", LearningRate::InverseSqrt}};
-  const char *compiled = "constant";
-  for (const auto &[name, schedule] : schedules)
-    compiled = schedule == options.rate.schedule ? name.c_str() : compiled;
-  app.add_option("--lr-schedule", options.rate.schedule, "How the rate goes on after warm-up")
-      ->default_str(compiled)
-      ->transform(oneOf(schedules))
-      ->group(training);
-  app.add_option("--warmup", options.rate.warmup, "Steps over which the learning rate rises from 0")
-      ->capture_default_str()
-      ->transform(atLeast<int64_t>(0))
-      ->group(training);
-  app.add_option("--min-lr", options.rate.least, "Rate to which --lr-schedule falls")
-      ->transform(atLeast(0.0))
-      ->capture_default_str()
-      ->group(training);
-  app.add_option("--decay-steps", options.rate.decaySteps,
-                 "Steps of the fall (default: all behind the warm-up; of wsd the last tenth)")
-      ->transform(atLeast<int64_t>(1))
-      ->group(training);
-  app.add_option("--lr-restart", options.rate.restart,
-                 "End the schedule at this step, and begin it anew behind it, with its warm-up")
-      ->transform(atLeast<int64_t>(1))
-      ->group(training);
-  app.add_option("--seed", options.seed, "Seed of all random numbers")
-      ->transform(atLeast<uint64_t>(0))
-      ->capture_default_str()
-      ->group(training);
-  app.add_option("--weights", options.weights, "Start from this .safetensors file, or folder of a model and its index")
-      ->group(training);
-
-  Words<OnNonfinite> choices{
-      {"stop", OnNonfinite::Stop}, {"skip", OnNonfinite::Skip}, {"rollback", OnNonfinite::Rollback}};
-  app.add_option("--on-nonfinite", options.onNonfinite, "What happens where loss or gradient is NaN or infinite")
-      ->default_str("stop")
-      ->transform(oneOf(choices))
-      ->group(training);
-
-  Words<bool> overflows{{"stop", false}, {"drop", true}};
-  app.add_option("--on-moe-overflow", options.mayDropRows,
-                 "What happens to rows of experts beyond a rank's room for them (--moe-capacity of the compiler)")
-      ->default_str("stop")
-      ->transform(oneOf(overflows))
-      ->group(training);
-
-  app.add_option("--max-grad-norm-ratio", options.maxGradNormRatio,
-                 "Take a step whose gradients' norm is above X times the median of the last 32 for such a step")
-      ->transform(atLeast(1.0))
-      ->group(training);
-
-  std::string output = "Output", hidden; // what does nothing here is not shown
-  app.add_option("--metrics", options.metrics, "JSON lines file with a line for each step")->group(output);
-  app.add_option("--grad-norms", options.gradNormsEvery,
-                 "Every N steps, --metrics has the norm of each parameter's gradient, before clipping")
-      ->transform(atLeast<int64_t>(1))
-      ->group(output);
-  app.add_option("--save", options.save.path, "Trained model: FILE.safetensors, FOLDER/ of shards, or FILE.onnx")
-      ->group(output);
-  app.add_flag("--save-trained", options.save.trainedOnly, "Save only parameters that trained, such as adapters")
-      ->group(output);
-  app.add_flag("--save-merged", options.save.merged, "Save the layers with their adapters added, and no adapters")
-      ->group(output);
-  app.add_option("--save-average", options.saveAverage.path, "Averages of the parameters (dtcc --ema), as --save")
-      ->group(output);
-  Words<SaveType> types{
-      {"model", SaveType::Model}, {"f32", SaveType::F32}, {"bf16", SaveType::BF16}, {"f16", SaveType::F16}};
-  app.add_option("--save-type", options.save.type, "Type of saved floats; model: that of the model's file")
-      ->default_str("model")
-      ->transform(oneOf(types))
-      ->group(output);
-  app.add_option("--shard-size", options.save.shardBytes, "Largest shard of --save=FOLDER/, in bytes (default: 5GB)")
-      ->transform(bytes())
-      ->group(output);
-  app.add_option("--checkpoint", options.checkpoint, "Folder of checkpoints")->group(output);
-  app.add_option("--checkpoint-every", options.checkpointEvery, "Steps between checkpoints (default: at the end)")
-      ->transform(atLeast<int64_t>(1))
-      ->group(output);
-  app.add_flag("--checkpoint-local", options.checkpointLocal, "Hosts share no folder: each keeps what its ranks write")
-      ->group(output);
-  app.add_option("--keep", options.keep.newest, "Newest checkpoints that stay (default: all)")
-      ->transform(atLeast<int64_t>(1))
-      ->group(output);
-  app.add_option("--keep-every", options.keep.every, "Besides --keep, those of every N steps stay")
-      ->transform(atLeast<int64_t>(1))
-      ->group(output);
-  app.add_flag("--resume", options.resume, "Go on from the newest whole checkpoint, if there is one")->group(output);
-  app.add_flag("--resume-anyway", options.resumeAnyway, "Also with other data, another optimizer, model or seed")
-      ->group(output);
-  app.add_option("--profile", options.profile, "Trace for Perfetto; with --info, of the forecast")->group(output);
-  std::string window;
-  app.add_option("--profile-steps", window, "Steps of --profile: the first and the last (default: all)")->group(output);
-  app.add_flag("--info", options.info, "Print plan, memory, forecast and defaults, and stop")->group(output);
-
-  std::string machine = "Machine";
-  app.add_option("--threads", options.threads, "Threads of each rank (default: cores / ranks)")
-      ->transform(between(1, 4096))
-      ->group(machine);
-  // GPUs always do.
-  app.add_flag("--overlap", options.overlap, "Run collectives on a thread of their own")
-      ->group(hasCores ? machine : hidden);
-  Words<GraphUse> uses{{"auto", GraphUse::Auto}, {"on", GraphUse::On}, {"off", GraphUse::Off}};
-  if (hasGpus)
-    app.add_option("--cuda-graph", options.graphs, "Launch steps as CUDA graphs: auto (if possible), on, off")
-        ->transform(oneOf(uses))
-        ->group(machine);
-  Words<bool> attentions{{"auto", false}, {"own", true}};
-  if (hasGpus)
-    app.add_option("--attention", options.ownAttention, "auto (cuDNN's, if available) or own (equal bits in every run)")
-        ->transform(oneOf(attentions))
-        ->group(machine);
-  app.add_option(
-         "--tune", options.tune,
-         "Measure at start which way of several computes matrix products, convolutions and GPUs' attention, and "
-         "keep the choices in this file")
-      ->group(machine);
-  app.add_option("--hang-timeout", options.hangSeconds, "Seconds after which waiting counts as a hang")
-      ->transform(atLeast<int>(1))
-      ->capture_default_str()
-      ->group(machine);
-  std::string hosts = "Processes that no launcher knows";
-  auto *rendezvous = app.add_option("--rendezvous", options.rendezvous,
-                                    "HOST:PORT of rank 0, where ranks meet (default: as torchrun or srun say)")
-                         ->group(hosts);
-  auto *rank = app.add_option("--rank", options.rank, "Number of this process, from 0")
-                   ->transform(atLeast<int64_t>(0))
-                   ->needs(rendezvous)
-                   ->group(hosts);
-  auto *ranks =
-      app.add_option("--ranks", options.ranks, "Ranks in all; without --rank they are threads, by the plan for so many")
-          ->transform(atLeast<int64_t>(1))
-          ->group(hosts);
-  rank->needs(ranks);
-  app.add_option("--token-file", options.tokenFile, "File of a secret that all ranks of the run have")->group(hosts);
+  CommandLine line;
+  line.options = compiledOptions(image.training());
+  declareOptions(app, line, {.cores = !image.isForGpus() || isTable, .gpus = image.isForGpus() || isTable});
   if (isTable) {
     std::cout << optionTable(optionRows(app));
     return std::nullopt;
   }
-  options.choices = optionGroups(optionRows(app));
+  line.options.choices = optionGroups(optionRows(app));
   Arguments arguments(app, argc, argv);
-  options.record = arguments.configText();
+  line.options.record = arguments.configText();
   try {
     app.name(argv[0]);
     app.parse(std::vector<std::string>(arguments.words().rbegin(), arguments.words().rend()));
-    if (options.rank >= 0 && options.rank >= options.ranks)
-      failWith(Status::Usage, "--rank must be less than --ranks=", options.ranks, ", got: ", options.rank);
-    options.hasSeed = app.count("--seed") > 0;
-    options.resume |= options.resumeAnyway;
-    checkEvaluation(options, image);
-    checkProfile(options, window);
-    checkGeneration(app, options, prompt, image);
-    checkAverages(options, image);
-    checkRate(app, options.rate);
-    if (options.epochs > 0 && options.steps > 0)
-      failWith(Status::Usage, "--epochs and --steps both say how long to train: give one of them");
-    if (options.keep.every > 0 && options.keep.newest == 0)
-      failWith(Status::Usage, "--keep-every needs --keep=N");
-    if (options.keep.newest > 0 && options.checkpoint.empty())
-      failWith(Status::Usage, "--keep needs --checkpoint=DIR");
-    const char *ofFolder = options.resume                ? "--resume"
-                           : options.checkpointEvery > 0 ? "--checkpoint-every"
-                           : options.checkpointLocal     ? "--checkpoint-local"
-                                                         : nullptr;
-    if (ofFolder && options.checkpoint.empty())
-      failWith(Status::Usage, ofFolder, " needs --checkpoint=DIR");
-    if (options.onNonfinite == OnNonfinite::Rollback && options.checkpoint.empty())
-      failWith(Status::Usage, "--on-nonfinite=rollback needs --checkpoint=DIR");
-    const char *late = options.onNonfinite == OnNonfinite::Skip ? "--on-nonfinite=skip"
-                       : options.maxGradNormRatio > 0           ? "--max-grad-norm-ratio"
-                                                                : nullptr;
-    if (late && updatesEarly(image))
-      failWith(Status::Usage, late,
-               " leaves updates out by the norm of all gradients, and this program has made them "
-               "before (dtcc --update=early): take --on-nonfinite=rollback, or compile with --update=late");
-    const char *normed = options.maxGradNormRatio > 0 ? "--max-grad-norm-ratio"
-                         : options.gradNormsEvery > 0 ? "--grad-norms"
-                                                      : nullptr;
-    if (normed && !hasGradNorm(image))
-      failWith(Status::Usage, normed, " needs the norm of the gradients, which this program does not compute");
-    if (options.gradNormsEvery > 0 && options.metrics.empty())
-      failWith(Status::Usage, "--grad-norms needs --metrics=FILE");
-    if (options.save.path.empty() && eval.best.path.empty() && options.saveAverage.path.empty() &&
-        (app.count("--save-type") || app.count("--shard-size")))
-      failWith(Status::Usage, app.count("--save-type") ? "--save-type" : "--shard-size", " needs --save");
-    return options;
+    checkOptions(app, line, image);
+    return line.options;
   } catch (const CLI::CallForHelp &) {
     std::cout << app.help();
     status = 0;
@@ -479,10 +470,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
     std::cout << app.version() << "\n";
     status = 0;
   } catch (const CLI::ParseError &error) {
-    std::string text = suggestion(app, arguments.words());
-    if (std::vector<std::string> extras = app.remaining(); text.empty() && !extras.empty())
-      text = "every argument must be an option, got: " + extras.front();
-    std::cerr << "error: " << (text.empty() ? error.what() : text) << " (--help lists the options)\n";
+    std::cerr << "error: " << describeRefusal(error, app, arguments) << " (--help lists the options)\n";
     status = static_cast<int>(Status::Usage);
   }
   return std::nullopt;

@@ -1,4 +1,4 @@
-//===- Resume.cpp - Where a run begins
+//===- Resume.cpp - The checkpoint that a run goes on from
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Resume.h - Where a run begins -------------------------- -*- C++ -*-===//
+//===- Resume.h - The checkpoint that a run goes on from -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -30,27 +30,66 @@ static Tensor splitHeads(Emitter &emit, const Tensor &x, int64_t heads) {
   return emit.transpose(emit.reshape(x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
 }
 
-static LogicalResult attentionRule(OpBinder &node) {
-  Emitter &emit = node.emit();
-  Tensor q = node.input(0), k = node.input(1), v = node.input(2), mask = node.input(3);
-  // How many keys of each sample are no padding.
-  Tensor filled = node.has(6) ? node.input(6) : nullptr;
+namespace {
+
+/// One node of the operator Attention, from its operands to its outputs.
+class AttentionNode {
+public:
+  explicit AttentionNode(OpBinder &node)
+      : node(node), emit(node.emit()), q(node.input(0)), k(node.input(1)), v(node.input(2)), mask(node.input(3)),
+        filled(node.has(6) ? node.input(6) : nullptr), rank(rankOf(q)) {}
+  LogicalResult import();
+
+private:
+  LogicalResult readOperands();
+  LogicalResult joinPast();
+  LogicalResult checkShapes();
+  Tensor repeatHeads(const Tensor &x);
+  Tensor scaledScores();
+  Tensor capped(const Tensor &scores);
+  LogicalResult hideKeys(Tensor &scores);
+  LogicalResult hidePadding(Tensor &scores, const Tensor &lowest);
+  LogicalResult applyMask(Tensor &scores, const Tensor &lowest);
+  LogicalResult show(ArrayRef<Tensor> stages);
+
+  OpBinder &node;
+  Emitter &emit;
+  /// [b, heads, t, d] once the operands are read.
+  Tensor q, k, v;
+  Tensor mask;
+  /// Number of keys of each sample that are no padding; null: all.
+  Tensor filled;
+  /// Of q, k and v as the node has them.
+  int64_t rank;
+  /// Number of keys of earlier positions.
+  int64_t past = 0;
+  int64_t batch = 0, rows = 0, columns = 0, heads = 0, keyHeads = 0;
+};
+
+} // namespace
+
+/// Reads q, k and v, and splits their heads.
+LogicalResult AttentionNode::readOperands() {
   if (filled && (node.integer("is_causal", 0) || node.has(4)))
     return node.error("nonpad_kv_seqlen beside is_causal or past keys is not supported: give a mask");
   if (node.has(4) != node.has(5))
     return node.error("must have both past keys and past values, or none");
-  int64_t heads = node.integer("q_num_heads", 0), keyHeads = node.integer("kv_num_heads", 0), rank = rankOf(q);
   if (rankOf(k) != rank || rankOf(v) != rank || (rank != 3 && rank != 4))
     return node.error("q, k and v must all have rank 3, or all rank 4");
-  if (rank == 3) {
-    if (heads < 1 || keyHeads < 1 || shapeOf(q)[2] % heads || shapeOf(k)[2] % keyHeads || shapeOf(v)[2] % keyHeads)
-      return node.error("q_num_heads and kv_num_heads must divide the last dimensions");
-    q = splitHeads(emit, q, heads);
-    k = splitHeads(emit, k, keyHeads);
-    v = splitHeads(emit, v, keyHeads);
-  }
-  // Keys and values of earlier positions come first.
-  int64_t past = 0;
+  if (rank == 4)
+    return success();
+  heads = node.integer("q_num_heads", 0);
+  keyHeads = node.integer("kv_num_heads", 0);
+  if (heads < 1 || keyHeads < 1 || shapeOf(q)[2] % heads || shapeOf(k)[2] % keyHeads || shapeOf(v)[2] % keyHeads)
+    return node.error("q_num_heads and kv_num_heads must divide the last dimensions");
+  q = splitHeads(emit, q, heads);
+  k = splitHeads(emit, k, keyHeads);
+  v = splitHeads(emit, v, keyHeads);
+  return success();
+}
+
+/// Puts keys and values of earlier positions first. Outputs 1 and 2 show all of them.
+LogicalResult AttentionNode::joinPast() {
   if (node.has(4)) {
     if (rankOf(node.input(4)) != 4 || rankOf(node.input(5)) != 4)
       return node.error("past keys and values must be [b, heads, t, d]");
@@ -62,72 +101,114 @@ static LogicalResult attentionRule(OpBinder &node) {
   }
   if ((node.wants(1) && failed(node.result(1, k))) || (node.wants(2) && failed(node.result(2, v))))
     return failure();
-  int64_t batch = shapeOf(q)[0], rows = shapeOf(q)[2], columns = shapeOf(k)[2];
+  return success();
+}
+
+LogicalResult AttentionNode::checkShapes() {
+  batch = shapeOf(q)[0], rows = shapeOf(q)[2], columns = shapeOf(k)[2];
   heads = shapeOf(q)[1];
   keyHeads = shapeOf(k)[1];
   if (keyHeads < 1 || heads % keyHeads || shapeOf(v)[1] != keyHeads || shapeOf(v)[2] != columns ||
       shapeOf(k)[3] != shapeOf(q)[3])
     return node.error("the shapes of q, k and v do not fit together");
-  // Grouped heads repeat each key head.
-  auto repeat = [&](const Tensor &x) {
-    if (heads == keyHeads)
-      return x;
-    ArrayRef<int64_t> shape = shapeOf(x);
-    Tensor wide = emit.broadcastTo(unsqueeze(emit, x, 2), {batch, keyHeads, heads / keyHeads, shape[2], shape[3]});
-    return emit.reshape(wide, {batch, heads, shape[2], shape[3]});
-  };
+  return success();
+}
+
+/// Repeats each head of keys or values for the group of queries that reads it.
+Tensor AttentionNode::repeatHeads(const Tensor &x) {
+  if (heads == keyHeads)
+    return x;
+  ArrayRef<int64_t> shape = shapeOf(x);
+  Tensor wide = emit.broadcastTo(unsqueeze(emit, x, 2), {batch, keyHeads, heads / keyHeads, shape[2], shape[3]});
+  return emit.reshape(wide, {batch, heads, shape[2], shape[3]});
+}
+
+Tensor AttentionNode::scaledScores() {
   double scale = node.hasAttribute("scale") ? node.real("scale", 1) : 1 / std::sqrt(double(shapeOf(q)[3]));
-  Tensor scores = matmul(emit, q, emit.transpose(repeat(k), {0, 1, 3, 2}));
-  if (!scores)
-    return failure();
+  Tensor scores = matmul(emit, q, emit.transpose(repeatHeads(k), {0, 1, 3, 2}));
+  return scores ? emit.mul(scores, emit.scalar(scale, elementOf(scores))) : nullptr;
+}
+
+/// The scores brought softly between -cap and cap.
+Tensor AttentionNode::capped(const Tensor &scores) {
+  double cap = node.real("softcap", 0);
+  if (cap == 0)
+    return scores;
   Type element = elementOf(scores);
-  scores = emit.mul(scores, emit.scalar(scale, element));
-  // The output qk_matmul_output shows one of these: the product, after the cap, after cap and mask, the probabilities.
-  SmallVector<Tensor, 4> shown = {scores};
-  if (double cap = node.real("softcap", 0); cap != 0)
-    scores =
-        emit.mul(emit.unary<graph::TanhOp>(emit.div(scores, emit.scalar(cap, element))), emit.scalar(cap, element));
-  shown.push_back(scores);
-  Tensor lowest = emit.scalar(-std::numeric_limits<double>::infinity(), element);
+  return emit.mul(emit.unary<graph::TanhOp>(emit.div(scores, emit.scalar(cap, element))), emit.scalar(cap, element));
+}
+
+/// Gives the lowest score to keys that a query must not see: later ones, padding, those that the mask hides.
+LogicalResult AttentionNode::hideKeys(Tensor &scores) {
+  Tensor lowest = emit.scalar(-std::numeric_limits<double>::infinity(), elementOf(scores));
   if (node.integer("is_causal", 0)) {
     auto type = RankedTensorType::get({rows, columns}, emit.getBuilder().getI64Type());
     Tensor seen = emit.compare(graph::Predicate::le, emit.affine(type, {0, {0, 1}}), emit.affine(type, {past, {1, 0}}));
     scores = emit.select(seen, scores, lowest);
   }
-  if (filled) {
-    if (rankOf(filled) != 1 || shapeOf(filled)[0] != batch)
-      return node.error("nonpad_kv_seqlen must have one number for each sample");
-    auto type = RankedTensorType::get({columns}, elementOf(filled));
-    Tensor ends = emit.reshape(filled, {batch, 1, 1, 1});
-    scores = emit.select(emit.compare(graph::Predicate::lt, emit.affine(type, {0, {1}}), ends), scores, lowest);
-    // The mask need not speak of keys that are padding for all samples.
-    if (mask && rankOf(mask) > 0 && shapeOf(mask).back() < columns) {
-      SmallVector<int64_t> low(rankOf(mask), 0), high(rankOf(mask), 0);
-      high.back() = columns - shapeOf(mask).back();
-      mask = pad(emit, mask, low, high, 0);
-    }
-  }
-  if (mask) {
-    if (rankOf(mask) > 4 || rankOf(mask) < 2 || shapeOf(mask).back() != columns)
-      return node.error("the mask must have rank 2 to 4 and end in the number of keys");
-    scores = elementOf(mask).isInteger(1) ? emit.select(mask, scores, lowest) : emit.add(scores, mask);
-  }
-  if (!scores)
+  if (failed(hidePadding(scores, lowest)) || failed(applyMask(scores, lowest)))
     return failure();
-  Tensor shares = softmax(emit, scores, {3}, false);
-  shown.append({scores, shares});
-  if (node.wants(3)) {
-    int64_t mode = node.integer("qk_matmul_output_mode", 0);
-    if (mode < 0 || mode > 3)
-      return node.error("qk_matmul_output_mode must be 0 to 3, got: " + Twine(mode));
-    if (failed(node.result(3, shown[mode])))
-      return failure();
+  return success(scores != nullptr);
+}
+
+LogicalResult AttentionNode::hidePadding(Tensor &scores, const Tensor &lowest) {
+  if (!filled)
+    return success();
+  if (rankOf(filled) != 1 || shapeOf(filled)[0] != batch)
+    return node.error("nonpad_kv_seqlen must have one number for each sample");
+  auto type = RankedTensorType::get({columns}, elementOf(filled));
+  Tensor ends = emit.reshape(filled, {batch, 1, 1, 1});
+  scores = emit.select(emit.compare(graph::Predicate::lt, emit.affine(type, {0, {1}}), ends), scores, lowest);
+  // The mask need not speak of keys that are padding for all samples.
+  if (mask && rankOf(mask) > 0 && shapeOf(mask).back() < columns) {
+    SmallVector<int64_t> low(rankOf(mask), 0), high(rankOf(mask), 0);
+    high.back() = columns - shapeOf(mask).back();
+    mask = pad(emit, mask, low, high, 0);
   }
-  Tensor y = matmul(emit, shares, repeat(v));
+  return success();
+}
+
+LogicalResult AttentionNode::applyMask(Tensor &scores, const Tensor &lowest) {
+  if (!mask)
+    return success();
+  if (rankOf(mask) > 4 || rankOf(mask) < 2 || shapeOf(mask).back() != columns)
+    return node.error("the mask must have rank 2 to 4 and end in the number of keys");
+  scores = elementOf(mask).isInteger(1) ? emit.select(mask, scores, lowest) : emit.add(scores, mask);
+  return success();
+}
+
+/// Sets output 3 to the stage of the scores that the node asks for.
+LogicalResult AttentionNode::show(ArrayRef<Tensor> stages) {
+  if (!node.wants(3))
+    return success();
+  int64_t mode = node.integer("qk_matmul_output_mode", 0);
+  if (mode < 0 || mode >= int64_t(stages.size()))
+    return node.error("qk_matmul_output_mode must be 0 to 3, got: " + Twine(mode));
+  return node.result(3, stages[mode]);
+}
+
+LogicalResult AttentionNode::import() {
+  if (failed(readOperands()) || failed(joinPast()) || failed(checkShapes()))
+    return failure();
+  Tensor product = scaledScores();
+  if (!product)
+    return failure();
+  Tensor afterCap = capped(product);
+  if (!afterCap)
+    return failure();
+  Tensor masked = afterCap;
+  if (failed(hideKeys(masked)))
+    return failure();
+  Tensor shares = softmax(emit, masked, {3}, false);
+  if (failed(show({product, afterCap, masked, shares})))
+    return failure();
+  Tensor y = matmul(emit, shares, repeatHeads(v));
   if (rank == 3 && y)
     y = emit.reshape(emit.transpose(y, {0, 2, 1, 3}), {batch, rows, heads * shapeOf(v)[3]});
   return node.result(0, y);
 }
+
+static LogicalResult attentionRule(OpBinder &node) { return AttentionNode(node).import(); }
 
 static LogicalResult rotaryRule(OpBinder &node) {
   Emitter &emit = node.emit();

@@ -137,6 +137,6 @@ static LogicalResult trackedInstanceNormRule(OpBinder &node) {
 }
 
 void dtcc::onnx::addBatchNormRules(RuleTable &table) {
-  table.on("BatchNormalization", 7, {5, 5}, batchNormRule);
+  table.on("BatchNormalization", 7, {5, 5}, batchNormRule).takesVectors({1, 2, 3, 4});
   table.on("dtcc.TrackedInstanceNormalization", 1, {5, 5}, trackedInstanceNormRule);
 }

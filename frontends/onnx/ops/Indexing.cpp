@@ -253,16 +253,16 @@ static LogicalResult topKRule(OpBinder &node) {
 }
 
 void dtcc::onnx::addIndexingRules(RuleTable &table) {
-  table.on("Gather", 1, {2, 2}, gatherRule);
-  table.on("GatherND", 11, {2, 2}, gatherNDRule);
-  table.on("GatherElements", 11, {2, 2}, gatherElementsRule);
-  table.on("Trilu", 14, {1, 2}, triluRule);
-  table.on("CumSum", 11, {2, 2}, runningRule<cumsum>);
+  table.on("Gather", 1, {2, 2}, gatherRule).keepsUnsigned();
+  table.on("GatherND", 11, {2, 2}, gatherNDRule).keepsUnsigned();
+  table.on("GatherElements", 11, {2, 2}, gatherElementsRule).keepsUnsigned();
+  table.on("Trilu", 14, {1, 2}, triluRule).keepsUnsigned();
+  table.on("CumSum", 11, {2, 2}, runningRule<cumsum>).wrapsUnsigned();
   table.on("CumProd", 26, {2, 2}, runningRule<cumprod>);
-  table.on("OneHot", 9, {3, 3}, oneHotRule);
-  table.on("EyeLike", 9, {1, 1}, eyeLikeRule);
-  table.on("ArgMax", 1, {1, 1}, argRule<false>);
-  table.on("ArgMin", 1, {1, 1}, argRule<true>);
+  table.on("OneHot", 9, {3, 3}, oneHotRule).readsUnsigned();
+  table.on("EyeLike", 9, {1, 1}, eyeLikeRule).keepsUnsigned();
+  table.on("ArgMax", 1, {1, 1}, argRule<false>).readsUnsigned();
+  table.on("ArgMin", 1, {1, 1}, argRule<true>).readsUnsigned();
   table.on("TopK", 1, {1, 1}, topKRule);
   table.on("TopK", 10, {2, 2}, topKRule);
   table.on("Hardmax", 1, {1, 1}, ofFloats<hardmaxRule>);

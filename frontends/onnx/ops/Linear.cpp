@@ -37,5 +37,5 @@ static LogicalResult gemmRule(OpBinder &node) {
 void dtcc::onnx::addLinearRules(RuleTable &table) {
   table.on("MatMul", 1, {2, 2},
            [](OpBinder &node) { return node.result(0, matmul(node.emit(), node.input(0), node.input(1))); });
-  table.on("Gemm", 7, {2, 3}, gemmRule);
+  table.on("Gemm", 7, {2, 3}, gemmRule).takesVectors({2});
 }

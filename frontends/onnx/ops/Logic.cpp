@@ -68,11 +68,11 @@ static LogicalResult isInfRule(OpBinder &node) {
 }
 
 void dtcc::onnx::addLogicRules(RuleTable &table) {
-  table.on("Equal", 7, {2, 2}, compareRule<graph::Predicate::eq>);
-  table.on("Less", 7, {2, 2}, compareRule<graph::Predicate::lt>);
-  table.on("LessOrEqual", 12, {2, 2}, compareRule<graph::Predicate::le>);
-  table.on("Greater", 7, {2, 2}, compareRule<graph::Predicate::gt>);
-  table.on("GreaterOrEqual", 12, {2, 2}, compareRule<graph::Predicate::ge>);
+  table.on("Equal", 7, {2, 2}, compareRule<graph::Predicate::eq>).readsUnsigned();
+  table.on("Less", 7, {2, 2}, compareRule<graph::Predicate::lt>).readsUnsigned();
+  table.on("LessOrEqual", 12, {2, 2}, compareRule<graph::Predicate::le>).readsUnsigned();
+  table.on("Greater", 7, {2, 2}, compareRule<graph::Predicate::gt>).readsUnsigned();
+  table.on("GreaterOrEqual", 12, {2, 2}, compareRule<graph::Predicate::ge>).readsUnsigned();
   Rule conjunction = [](OpBinder &node) {
     return node.result(0, logicalAnd(node.emit(), node.input(0), node.input(1)));
   };
@@ -85,18 +85,25 @@ void dtcc::onnx::addLogicRules(RuleTable &table) {
   table.on("And", 7, {2, 2}, conjunction);
   table.on("Or", 7, {2, 2}, disjunction);
   table.on("Xor", 7, {2, 2}, exclusive);
-  table.on("BitwiseAnd", 18, {2, 2}, conjunction);
-  table.on("BitwiseOr", 18, {2, 2}, disjunction);
-  table.on("BitwiseXor", 18, {2, 2}, exclusive);
-  table.on("BitwiseNot", 18, {1, 1},
-           [](OpBinder &node) { return node.result(0, logicalNot(node.emit(), node.input(0))); });
+  table.on("BitwiseAnd", 18, {2, 2}, conjunction).keepsUnsigned();
+  table.on("BitwiseOr", 18, {2, 2}, disjunction).keepsUnsigned();
+  table.on("BitwiseXor", 18, {2, 2}, exclusive).keepsUnsigned();
+  table
+      .on("BitwiseNot", 18, {1, 1},
+          [](OpBinder &node) { return node.result(0, logicalNot(node.emit(), node.input(0))); })
+      .wrapsUnsigned();
   table.on("Not", 1, {1, 1}, [](OpBinder &node) { return node.result(0, logicalNot(node.emit(), node.input(0))); });
-  table.on("Where", 9, {3, 3}, [](OpBinder &node) {
-    return node.result(0, node.emit().select(node.input(0), node.input(1), node.input(2)));
-  });
+  table
+      .on("Where", 9, {3, 3},
+          [](OpBinder &node) {
+            return node.result(0, node.emit().select(node.input(0), node.input(1), node.input(2)));
+          })
+      .keepsUnsigned();
   table.on("IsNaN", 9, {1, 1}, isNanRule);
   table.on("IsInf", 10, {1, 1}, ofFloats<isInfRule>);
-  table.on("Cast", 6, {1, 1}, castRule);
-  table.on("CastLike", 15, {2, 2},
-           [](OpBinder &node) { return castTo(node, elementOf(node.input(1)), node.input(1)->unsignedBits); });
+  table.on("Cast", 6, {1, 1}, castRule).readsUnsigned();
+  table
+      .on("CastLike", 15, {2, 2},
+          [](OpBinder &node) { return castTo(node, elementOf(node.input(1)), node.input(1)->unsignedBits); })
+      .readsUnsigned();
 }

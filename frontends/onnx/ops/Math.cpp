@@ -236,12 +236,6 @@ template <bool Cosine> static LogicalResult arcsineRule(OpBinder &node) {
   return node.result(0, Cosine ? emit.sub(emit.scalar(M_PI / 2, elementOf(x)), angle) : angle);
 }
 
-static LogicalResult bitwiseNotRule(OpBinder &node) {
-  Emitter &emit = node.emit();
-  Tensor x = node.input(0);
-  return node.result(0, emit.binary<graph::XorOp>(x, emit.scalar(-1, elementOf(x))));
-}
-
 void dtcc::onnx::addMathRules(RuleTable &table) {
   table.on("Abs", 6, {1, 1}, unaryRule<graph::AbsOp>);
   table.on("Exp", 6, {1, 1}, ofFloats<unaryRule<graph::ExpOp>>);
@@ -258,7 +252,6 @@ void dtcc::onnx::addMathRules(RuleTable &table) {
   table.on("Asinh", 9, {1, 1}, ofFloats<inverseHyperbolicSineRule>);
   table.on("Acosh", 9, {1, 1}, ofFloats<inverseHyperbolicCosineRule>);
   table.on("Atanh", 9, {1, 1}, ofFloats<inverseHyperbolicTangentRule>);
-  table.on("BitwiseNot", 18, {1, 1}, bitwiseNotRule);
   table.on("Tanh", 6, {1, 1}, ofFloats<unaryRule<graph::TanhOp>>);
   table.on("Erf", 9, {1, 1}, ofFloats<unaryRule<graph::ErfOp>>);
   table.on("Sigmoid", 6, {1, 1}, ofFloats<unaryRule<graph::LogisticOp>>);
@@ -269,15 +262,15 @@ void dtcc::onnx::addMathRules(RuleTable &table) {
   table.on("Neg", 6, {1, 1}, negRule);
   table.on("Ceil", 6, {1, 1}, ofFloats<ceilRule>);
   table.on("Reciprocal", 6, {1, 1}, ofFloats<reciprocalRule>);
-  table.on("Clip", 6, {1, 3}, clipRule);
-  table.on("Add", 7, {2, 2}, binaryRule<&Emitter::add>);
-  table.on("Sub", 7, {2, 2}, binaryRule<&Emitter::sub>);
-  table.on("Mul", 7, {2, 2}, binaryRule<&Emitter::mul>);
-  table.on("Div", 7, {2, 2}, binaryRule<&Emitter::div>);
-  table.on("Pow", 7, {2, 2}, powRule);
-  table.on("Mod", 10, {2, 2}, modRule);
-  table.on("Sum", 6, {1, kAnyNumber}, variadicRule<joinSum>);
+  table.on("Clip", 6, {1, 3}, clipRule).keepsUnsigned();
+  table.on("Add", 7, {2, 2}, binaryRule<&Emitter::add>).wrapsUnsigned().takesVectors({0, 1});
+  table.on("Sub", 7, {2, 2}, binaryRule<&Emitter::sub>).wrapsUnsigned();
+  table.on("Mul", 7, {2, 2}, binaryRule<&Emitter::mul>).wrapsUnsigned().takesVectors({0, 1});
+  table.on("Div", 7, {2, 2}, binaryRule<&Emitter::div>).keepsUnsigned();
+  table.on("Pow", 7, {2, 2}, powRule).wrapsUnsigned();
+  table.on("Mod", 10, {2, 2}, modRule).keepsUnsigned();
+  table.on("Sum", 6, {1, kAnyNumber}, variadicRule<joinSum>).wrapsUnsigned();
   table.on("Mean", 6, {1, kAnyNumber}, averageRule);
-  table.on("Max", 6, {1, kAnyNumber}, variadicRule<extreme<graph::MaxOp, graph::Predicate::le>>);
-  table.on("Min", 6, {1, kAnyNumber}, variadicRule<extreme<graph::MinOp, graph::Predicate::ge>>);
+  table.on("Max", 6, {1, kAnyNumber}, variadicRule<extreme<graph::MaxOp, graph::Predicate::le>>).keepsUnsigned();
+  table.on("Min", 6, {1, kAnyNumber}, variadicRule<extreme<graph::MinOp, graph::Predicate::ge>>).keepsUnsigned();
 }

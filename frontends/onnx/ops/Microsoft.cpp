@@ -111,7 +111,7 @@ void dtcc::onnx::addMicrosoftRules(RuleTable &table) {
   on("ConcatTraining", {1, kAnyNumber}, concatTrainingRule);
 
   table.alias("com.microsoft.Gelu", {1, 1}, "Gelu", 20);
-  table.alias("com.microsoft.Trilu", {1, 2}, "Trilu", 14);
+  table.alias("com.microsoft.Trilu", {1, 2}, "Trilu", 14).keepsUnsigned();
   table.alias("com.microsoft.SplitTraining", {2, 2}, "Split", 13);
   table.alias("com.microsoft.ReduceSumTraining", {2, 2}, "ReduceSum", 13);
   table.alias("com.microsoft.BatchNormInternal", {5, 5}, "BatchNormalization", 15);
@@ -120,7 +120,7 @@ void dtcc::onnx::addMicrosoftRules(RuleTable &table) {
   table.alias("com.microsoft.NegativeLogLikelihoodLossInternal2", {2, 4}, "NegativeLogLikelihoodLoss", 13);
   // ONNX Runtime wrote norms into the default domain before that had them.
   for (StringRef domain : {"", "com.microsoft."}) {
-    table.alias((domain + "LayerNormalization").str(), {2, 3}, "LayerNormalization", 17);
+    table.alias((domain + "LayerNormalization").str(), {2, 3}, "LayerNormalization", 17).takesVectors({1, 2});
     table.alias((domain + "SimplifiedLayerNormalization").str(), {2, 2}, "RMSNormalization", 23);
   }
 }

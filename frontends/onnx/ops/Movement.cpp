@@ -366,17 +366,17 @@ static LogicalResult padRule(OpBinder &node) {
 }
 
 void dtcc::onnx::addMovementRules(RuleTable &table) {
-  table.on("Reshape", 5, {2, 2}, reshapeRule);
-  table.on("Flatten", 1, {1, 1}, flattenRule);
-  table.on("DepthToSpace", 1, {1, 1}, blocksRule<true>);
-  table.on("SpaceToDepth", 1, {1, 1}, blocksRule<false>);
-  table.on("Squeeze", 1, {1, 2}, squeezeRule);
-  table.on("Unsqueeze", 1, {1, 2}, unsqueezeRule);
-  table.on("Transpose", 1, {1, 1}, transposeRule);
-  table.on("Expand", 8, {2, 2}, expandRule);
-  table.on("Tile", 6, {2, 2}, tileRule);
-  table.on("Concat", 4, {1, kAnyNumber}, concatRule);
-  table.on("Split", 2, {1, 2}, splitRule);
-  table.on("Slice", 1, {1, 5}, sliceRule);
+  table.on("Reshape", 5, {2, 2}, reshapeRule).keepsUnsigned();
+  table.on("Flatten", 1, {1, 1}, flattenRule).keepsUnsigned();
+  table.on("DepthToSpace", 1, {1, 1}, blocksRule<true>).keepsUnsigned();
+  table.on("SpaceToDepth", 1, {1, 1}, blocksRule<false>).keepsUnsigned();
+  table.on("Squeeze", 1, {1, 2}, squeezeRule).keepsUnsigned();
+  table.on("Unsqueeze", 1, {1, 2}, unsqueezeRule).keepsUnsigned();
+  table.on("Transpose", 1, {1, 1}, transposeRule).keepsUnsigned();
+  table.on("Expand", 8, {2, 2}, expandRule).keepsUnsigned();
+  table.on("Tile", 6, {2, 2}, tileRule).keepsUnsigned();
+  table.on("Concat", 4, {1, kAnyNumber}, concatRule).keepsUnsigned();
+  table.on("Split", 2, {1, 2}, splitRule).keepsUnsigned();
+  table.on("Slice", 1, {1, 5}, sliceRule).keepsUnsigned();
   table.on("Pad", 2, {1, 4}, padRule);
 }

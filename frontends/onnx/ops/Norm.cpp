@@ -143,9 +143,9 @@ static LogicalResult meanVarianceRule(OpBinder &node) {
 
 void dtcc::onnx::addNormRules(RuleTable &table) {
   table.on("InstanceNormalization", 6, {3, 3}, instanceNormRule);
-  table.on("GroupNormalization", 21, {3, 3}, groupNormRule);
-  table.on("LayerNormalization", 17, {2, 3}, layerNormRule);
-  table.on("RMSNormalization", 23, {2, 2}, rmsNormRule);
+  table.on("GroupNormalization", 21, {3, 3}, groupNormRule).takesVectors({1, 2});
+  table.on("LayerNormalization", 17, {2, 3}, layerNormRule).takesVectors({1, 2});
+  table.on("RMSNormalization", 23, {2, 2}, rmsNormRule).takesVectors({1});
   table.on("LRN", 1, {1, 1}, ofFloats<localResponseRule>);
   table.on("MeanVarianceNormalization", 9, {1, 1}, ofFloats<meanVarianceRule>);
 }

@@ -135,9 +135,9 @@ template <bool Log> static LogicalResult coercingSoftmaxRule(OpBinder &node) {
 }
 
 void dtcc::onnx::addReductionRules(RuleTable &table) {
-  table.on("ReduceSum", 1, {1, 2}, reduceRule<Reduction::Sum, 13>);
-  table.on("ReduceMax", 1, {1, 2}, reduceRule<Reduction::Max, 18>);
-  table.on("ReduceMin", 1, {1, 2}, reduceRule<Reduction::Min, 18>);
+  table.on("ReduceSum", 1, {1, 2}, reduceRule<Reduction::Sum, 13>).wrapsUnsigned();
+  table.on("ReduceMax", 1, {1, 2}, reduceRule<Reduction::Max, 18>).keepsUnsigned();
+  table.on("ReduceMin", 1, {1, 2}, reduceRule<Reduction::Min, 18>).keepsUnsigned();
   table.on("ReduceMean", 1, {1, 2}, ofFloats<meanRule>);
   table.on("ReduceL1", 1, {1, 2}, normRule<Norm::l1>);
   table.on("ReduceL2", 1, {1, 2}, ofFloats<normRule<Norm::l2>>);
@@ -145,7 +145,7 @@ void dtcc::onnx::addReductionRules(RuleTable &table) {
   table.on("ReduceLogSum", 1, {1, 2}, ofFloats<normRule<Norm::logOfSum>>);
   table.on("ReduceLogSumExp", 1, {1, 2}, ofFloats<logSumExpRule>);
   table.on("LpNormalization", 1, {1, 1}, ofFloats<lpNormalizationRule>);
-  table.on("ReduceProd", 1, {1, 2}, productRule);
+  table.on("ReduceProd", 1, {1, 2}, productRule).wrapsUnsigned();
   table.on("Softmax", 1, {1, 1}, ofFloats<coercingSoftmaxRule<false>>);
   table.on("Softmax", 13, {1, 1}, ofFloats<softmaxRule<false>>);
   table.on("LogSoftmax", 1, {1, 1}, ofFloats<coercingSoftmaxRule<true>>);

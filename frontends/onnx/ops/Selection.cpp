@@ -182,8 +182,8 @@ static LogicalResult col2ImRule(OpBinder &node) {
 }
 
 void dtcc::onnx::addSelectionRules(RuleTable &table) {
-  table.on("Compress", 9, {2, 2}, compressRule);
-  table.on("NonZero", 9, {1, 1}, nonZeroRule);
+  table.on("Compress", 9, {2, 2}, compressRule).keepsUnsigned();
+  table.on("NonZero", 9, {1, 1}, nonZeroRule).readsUnsigned();
   table.on("ReverseSequence", 10, {2, 2}, reverseSequenceRule);
   table.on("CenterCropPad", 18, {2, 2}, centerCropPadRule);
   table.on("Col2Im", 18, {3, 3}, ofFloats<col2ImRule>);

@@ -90,12 +90,15 @@ static LogicalResult rangeRule(OpBinder &node) {
 }
 
 void dtcc::onnx::addShapeRules(RuleTable &table) {
-  table.on("Shape", 1, {1, 1}, shapeRule);
-  table.on("Size", 1, {1, 1}, [](OpBinder &node) {
-    return node.result(0, node.emit().reshape(node.emit().integers({cellsOf(shapeOf(node.input(0)))}), {}));
-  });
+  table.on("Shape", 1, {1, 1}, shapeRule).readsUnsigned();
+  table
+      .on("Size", 1, {1, 1},
+          [](OpBinder &node) {
+            return node.result(0, node.emit().reshape(node.emit().integers({cellsOf(shapeOf(node.input(0)))}), {}));
+          })
+      .readsUnsigned();
   table.on("Constant", 1, {0, 0}, constantRule);
   table.on("ConstantOfShape", 9, {1, 1}, constantOfShapeRule);
   table.on("Range", 11, {3, 3}, rangeRule);
-  table.on("Identity", 1, {1, 1}, [](OpBinder &node) { return node.result(0, node.input(0)); });
+  table.on("Identity", 1, {1, 1}, [](OpBinder &node) { return node.result(0, node.input(0)); }).keepsUnsigned();
 }

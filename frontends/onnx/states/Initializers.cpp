@@ -215,18 +215,6 @@ Tensor Initializers::readConstant(const TensorProto &tensor, StringRef name) {
   return cells;
 }
 
-/// Whether operand i of a node is a place for a vector parameter: scale or bias of a norm, bias of a product.
-static bool isVectorSlot(const NodeProto &node, int i) {
-  const std::string &op = node.op_type();
-  if (op == "BatchNormalization")
-    return i >= 1 && i <= 4;
-  if (op == "LayerNormalization" || op == "GroupNormalization")
-    return i == 1 || i == 2;
-  if (op == "RMSNormalization")
-    return i == 1;
-  return (op == "Gemm" && i == 2) || op == "Add" || op == "Mul";
-}
-
 bool Initializers::tellApart(const TensorProto &tensor, ArrayRef<std::pair<const NodeProto *, int>> places) {
   llvm::MapVector<StringRef, const NodeProto *> names; // each with its first use
   auto &[first, isLookedUp] = inModule[tensor.name()];
@@ -251,7 +239,7 @@ bool Initializers::tellApart(const TensorProto &tensor, ArrayRef<std::pair<const
   return true;
 }
 
-LogicalResult Initializers::findMerged() {
+LogicalResult Initializers::findMerged(TakesVector takesVector) {
   if (source.manifest.exists() || source.form)
     return success();
   llvm::StringMap<SmallVector<std::pair<const NodeProto *, int>>> uses;
@@ -265,7 +253,7 @@ LogicalResult Initializers::findMerged() {
     if (floats && tensor.dims_size() > 0 && tellApart(tensor, places))
       continue;
     if (!floats || tensor.dims_size() != 1 || places.size() < 2 || tensor.dims(0) < 2 ||
-        !llvm::all_of(places, [](auto place) { return isVectorSlot(*place.first, place.second); }))
+        !llvm::all_of(places, [&](auto place) { return takesVector(*place.first, unsigned(place.second)); }))
       continue;
     // Without the bytes, or with trained ones, sharing is what the file says.
     FailureOr<StoredTensor> stored = source.model.decode(tensor, source.model.loc());

@@ -28,8 +28,10 @@ public:
   Initializers(SourceFile &source, Emitter &emitter, States &states)
       : source(source), emitter(emitter), states(states) {}
 
+  /// Whether operand i of a node is a place for a vector parameter.
+  using TakesVector = llvm::function_ref<bool(const ::onnx::NodeProto &node, unsigned i)>;
   /// Finds parameters that the exporter merged because their numbers are equal.
-  mlir::LogicalResult findMerged();
+  mlir::LogicalResult findMerged(TakesVector takesVector);
   /// The value of an initializer: a state's read, or a constant.
   Tensor read(const ::onnx::TensorProto &tensor, llvm::StringRef name);
   /// Decodes the tensor of an attribute.

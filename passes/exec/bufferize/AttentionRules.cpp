@@ -1,4 +1,4 @@
-//===- AttentionRules.cpp - Attention, and the order of positions -*- C++ -*-===//
+//===- AttentionRules.cpp - Bufferization of attention, and of the order of positions -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

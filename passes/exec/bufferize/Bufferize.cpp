@@ -1,4 +1,4 @@
-//===- Bufferize.cpp - Every value gets a place -*- C++ -*-===//
+//===- Bufferize.cpp - The pass that gives every tensor a place in memory -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

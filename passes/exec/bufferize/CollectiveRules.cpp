@@ -1,4 +1,4 @@
-//===- CollectiveRules.cpp - What ranks exchange -*- C++ -*-===//
+//===- CollectiveRules.cpp - Bufferization of collectives and messages -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

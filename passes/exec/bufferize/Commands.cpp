@@ -1,4 +1,4 @@
-//===- Commands.cpp - Commands of bufferization -*- C++ -*-===//
+//===- Commands.cpp - How bufferization emits commands -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

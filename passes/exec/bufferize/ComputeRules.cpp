@@ -1,4 +1,4 @@
-//===- ComputeRules.cpp - Fused kernels -*- C++ -*-===//
+//===- ComputeRules.cpp - Bufferization of fused kernels -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- LibraryRules.cpp - Embedding and cross entropy -*- C++ -*-===//
+//===- LibraryRules.cpp - Bufferization of embedding and cross entropy -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- MovementRules.cpp - Views, joins and constants -*- C++ -*-===//
+//===- MovementRules.cpp - Bufferization of views, joins and constants -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ProductRules.cpp - Contractions as matrix products -*- C++ -*-===//
+//===- ProductRules.cpp - Bufferization of contractions as matrix products -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

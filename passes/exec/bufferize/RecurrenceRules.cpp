@@ -1,4 +1,4 @@
-//===- RecurrenceRules.cpp - Recurrent layers
+//===- RecurrenceRules.cpp - Bufferization of recurrent layers
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- RowRules.cpp - Tokens to experts and back -*- C++ -*-===//
+//===- RowRules.cpp - Bufferization of tokens on their way to experts and back -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

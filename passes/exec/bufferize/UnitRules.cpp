@@ -1,4 +1,4 @@
-//===- UnitRules.cpp - Shares of buckets: reduce, gather, release -*- C++ -*-===//
+//===- UnitRules.cpp - Bufferization of the gathers and reductions of buckets -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

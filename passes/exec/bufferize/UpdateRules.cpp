@@ -1,4 +1,4 @@
-//===- UpdateRules.cpp - Inputs, buckets, norm, update and report -*- C++ -*-===//
+//===- UpdateRules.cpp - Bufferization of inputs, buckets and the update -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

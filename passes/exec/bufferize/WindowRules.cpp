@@ -1,4 +1,4 @@
-//===- WindowRules.cpp - Convolution and pooling
+//===- WindowRules.cpp - Bufferization of convolution and pooling
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -57,6 +57,30 @@ private:
   void emitMap(CellEmitter &emitter);
   void emitRow(CellEmitter &emitter);
   void emitColumn(CellEmitter &emitter);
+
+  /// The columns of a thread of a column kernel, and its place in its block.
+  struct ThreadColumns {
+    /// Indices of the loops; those of the row loops are set where rows are visited.
+    SmallVector<Value> indices;
+    /// Number of the thread among those side by side, and among those below each other.
+    Value side, down;
+    /// Whether the thread has columns, and not only the threads beside it; null if all have.
+    Value inside;
+  };
+  ThreadColumns placeColumns();
+  /// Adds `count` rows from `first` on, by halves before they are added to the sums; stores come when all is read.
+  SmallVector<Value> addRows(CellEmitter &emitter, ThreadColumns &at, int64_t loop, Value first, int64_t count,
+                             ValueRange sums);
+  /// Adds the rows of some loops. The last of them is shared out to the threads of a column.
+  SmallVector<Value> overRows(CellEmitter &emitter, ThreadColumns &at, ArrayRef<int64_t> rows, ValueRange carried);
+  /// Folds the sums of the threads of a column that are in one warp by shuffles, and leaves those of each warp, or else
+  /// of each thread, in shared memory.
+  void leaveSums(const ThreadColumns &at, MutableArrayRef<Value> sums);
+  /// The address of a sum in shared memory, which holds them as [reduction][group][column thread][lane].
+  Value sharedSum(const ThreadColumns &at, size_t reduction, Value row);
+  unsigned sumAlignment() const { return std::min(unsigned(lanes) * 4, kVectorBytes); }
+  /// Lets the first threads of a block add up what all have left, and store it.
+  void storeSums(CellEmitter &emitter, const ThreadColumns &at, ArrayRef<Value> sums);
   void storeAll(CellEmitter &emitter) {
     storeOutputs(emitter, makeOutputs(emitter, [](Value) { return true; }, /*scalar=*/false), /*scalar=*/false);
   }
@@ -89,6 +113,9 @@ private:
   int64_t unroll = 1;
   /// Grid of a column kernel: blocks side by side, threads of a block side by side, and threads below each other.
   int64_t blocks = 1, across = 1, deep = 1;
+  /// Sums that the threads of a column leave in shared memory: one for each warp, or each thread if a warp is not wider
+  /// than the columns.
+  int64_t groups = 1;
   Value thread, group;
   /// f32 of shared memory that are taken.
   int64_t shared = 0;
@@ -309,9 +336,7 @@ void GpuKernelGenerator::emitMap(CellEmitter &emitter) {
 }
 
 void GpuKernelGenerator::emitRow(CellEmitter &emitter) {
-  SmallVector<int64_t> outer, around;
-  for (auto [number, loop] : llvm::enumerate(loops))
-    (loop.reduced ? around : outer).push_back(number);
+  SmallVector<int64_t> outer = loopsThatAre(/*reduced=*/false), around = loopsThatAre(/*reduced=*/true);
   around.pop_back();
   SmallVector<Value> indices(loops.size());
   const int64_t rowsOfBlock = kernel.block / rowThreads;
@@ -374,114 +399,123 @@ void GpuKernelGenerator::emitRow(CellEmitter &emitter) {
        [&](const Made &outputs) { made.push_back({emitter.position(), outputs}); }});
 }
 
-void GpuKernelGenerator::emitColumn(CellEmitter &emitter) {
-  SmallVector<int64_t> columns, rows;
-  for (auto [number, loop] : llvm::enumerate(loops))
-    (loop.reduced ? rows : columns).push_back(number);
+GpuKernelGenerator::ThreadColumns GpuKernelGenerator::placeColumns() {
+  ThreadColumns at;
+  at.indices.resize(loops.size());
+  SmallVector<int64_t> columns = loopsThatAre(/*reduced=*/false);
   columns.pop_back();
-  SmallVector<Value> indices(loops.size());
-  delinearize(quotient(group, blocks), columns, indices);
-  Value side = remainder(thread, across), down = quotient(thread, across);
-  Value column = mul(add(mul(remainder(group, blocks), across), side), lanes);
-  indices.back() = column;
-  // Threads beside the last column have no rows.
-  Value inside;
+  delinearize(quotient(group, blocks), columns, at.indices);
+  at.side = remainder(thread, across);
+  at.down = quotient(thread, across);
+  Value column = mul(add(mul(remainder(group, blocks), across), at.side), lanes);
+  at.indices.back() = column;
   if (loops.back().size % (across * lanes) != 0)
-    inside = compare(arith::CmpIPredicate::ult, column, i64(loops.back().size));
-  auto upTo = [&](int64_t size) -> Value {
-    return inside ? arith::SelectOp::create(builder, loc, inside, i64(size), i64(0)).getResult() : i64(size);
-  };
+    at.inside = compare(arith::CmpIPredicate::ult, column, i64(loops.back().size));
+  return at;
+}
 
-  SmallVector<Value> zero;
-  for (graph::ReduceOp reduce : reductions)
-    zero.push_back(neutral(reduce, lanes));
-  // `count` rows from `first` on, added up by halves before they are added to the sum; stores come when all is read.
-  auto addRows = [&](int64_t loop, Value first, int64_t count, ValueRange carried) {
-    SmallVector<SmallVector<Value>> terms(reductions.size());
-    SmallVector<std::pair<Position, Made>> made;
-    for (int64_t n = 0; n < count; ++n) {
-      indices[loop] = add(first, i64(n * deep));
-      emitter.moveTo({indices, nullptr});
-      for (auto [reduce, term] : llvm::zip_equal(reductions, terms))
-        term.push_back(emitter.vectorOf(reduce.getX()));
-      auto full = [&](Value value) { return isFull(value); };
-      made.push_back({emitter.position(), makeOutputs(emitter, full, /*scalar=*/false)});
-    }
-    for (auto &[position, outputs] : made) {
-      emitter.moveTo(position);
-      storeOutputs(emitter, outputs, /*scalar=*/false);
-    }
-    SmallVector<Value> next;
-    for (auto [reduce, sum, term] : llvm::zip_equal(reductions, carried, terms)) {
-      for (size_t half = term.size() / 2; half > 0; half /= 2)
-        for (size_t n = 0; n < half; ++n)
-          term[n] = combine(reduce, term[n], term[n + half]);
-      next.push_back(combine(reduce, sum, term[0]));
-    }
-    return next;
-  };
-  // The last row loop is shared out to the threads of a column.
-  std::function<SmallVector<Value>(ArrayRef<int64_t>, ValueRange)> overRows = [&](ArrayRef<int64_t> left,
-                                                                                  ValueRange carried) {
-    int64_t size = loops[left[0]].size, step = deep * unroll, whole = size / step * step;
-    auto values = llvm::to_vector_of<Value>(carried);
-    auto overLoop = [&](Value low, int64_t high, int64_t by, BodyOfLoop fill) {
-      values = llvm::to_vector_of<Value>(forLoop(low, upTo(high), by, values, fill).getResults());
-    };
-    if (left.size() > 1) {
-      overLoop(i64(0), size, 1, [&](Value index, ValueRange inner) {
-        indices[left[0]] = index;
-        return overRows(left.drop_front(), inner);
-      });
-      return values;
-    }
-    if (whole)
-      overLoop(i64(0), whole, step,
-               [&](Value base, ValueRange inner) { return addRows(left[0], add(base, down), unroll, inner); });
-    if (whole != size)
-      overLoop(add(down, i64(whole)), size, deep,
-               [&](Value index, ValueRange inner) { return addRows(left[0], index, 1, inner); });
-    return values;
-  };
-  SmallVector<Value> sums = overRows(rows, zero);
+SmallVector<Value> GpuKernelGenerator::addRows(CellEmitter &emitter, ThreadColumns &at, int64_t loop, Value first,
+                                               int64_t count, ValueRange sums) {
+  SmallVector<SmallVector<Value>> terms(reductions.size());
+  SmallVector<std::pair<Position, Made>> made;
+  for (int64_t n = 0; n < count; ++n) {
+    at.indices[loop] = add(first, i64(n * deep));
+    emitter.moveTo({at.indices, nullptr});
+    for (auto [reduce, term] : llvm::zip_equal(reductions, terms))
+      term.push_back(emitter.vectorOf(reduce.getX()));
+    auto full = [&](Value value) { return isFull(value); };
+    made.push_back({emitter.position(), makeOutputs(emitter, full, /*scalar=*/false)});
+  }
+  for (auto &[position, outputs] : made) {
+    emitter.moveTo(position);
+    storeOutputs(emitter, outputs, /*scalar=*/false);
+  }
+  SmallVector<Value> next;
+  for (auto [reduce, sum, term] : llvm::zip_equal(reductions, sums, terms)) {
+    for (size_t half = term.size() / 2; half > 0; half /= 2)
+      for (size_t n = 0; n < half; ++n)
+        term[n] = combine(reduce, term[n], term[n + half]);
+    next.push_back(combine(reduce, sum, term[0]));
+  }
+  return next;
+}
 
-  // Threads of a column in one warp fold by shuffles; what is left lies in memory as [reduction][group][column
-  // thread][lane].
+SmallVector<Value> GpuKernelGenerator::overRows(CellEmitter &emitter, ThreadColumns &at, ArrayRef<int64_t> rows,
+                                                ValueRange carried) {
+  int64_t loop = rows[0], size = loops[loop].size;
+  auto sums = llvm::to_vector_of<Value>(carried);
+  auto overLoop = [&](Value low, int64_t high, int64_t step, BodyOfLoop fill) {
+    Value end = at.inside ? arith::SelectOp::create(builder, loc, at.inside, i64(high), i64(0)).getResult() : i64(high);
+    sums = llvm::to_vector_of<Value>(forLoop(low, end, step, sums, fill).getResults());
+  };
+  if (rows.size() > 1) {
+    overLoop(i64(0), size, 1, [&](Value index, ValueRange inner) {
+      at.indices[loop] = index;
+      return overRows(emitter, at, rows.drop_front(), inner);
+    });
+    return sums;
+  }
+  int64_t step = deep * unroll, whole = size / step * step;
+  if (whole)
+    overLoop(i64(0), whole, step, [&](Value base, ValueRange inner) {
+      return addRows(emitter, at, loop, add(base, at.down), unroll, inner);
+    });
+  if (whole != size)
+    overLoop(add(at.down, i64(whole)), size, deep,
+             [&](Value index, ValueRange inner) { return addRows(emitter, at, loop, index, 1, inner); });
+  return sums;
+}
+
+Value GpuKernelGenerator::sharedSum(const ThreadColumns &at, size_t reduction, Value row) {
+  return sharedAt(mul(add(mul(add(row, i64(int64_t(reduction) * groups)), across), at.side), lanes));
+}
+
+void GpuKernelGenerator::leaveSums(const ThreadColumns &at, MutableArrayRef<Value> sums) {
   for (auto [reduce, sum] : llvm::zip_equal(reductions, sums))
     for (int64_t distance = kWarp / 2; distance >= across; distance /= 2)
       sum = combine(reduce, sum, shuffle(sum, distance));
   bool inWarp = across < kWarp;
-  int64_t groups = inWarp ? kernel.block / kWarp : deep;
-  Value mine = inWarp ? quotient(thread, kWarp) : down;
-  auto place = [&](size_t reduction, Value row) {
-    return sharedAt(mul(add(mul(add(row, i64(int64_t(reduction) * groups)), across), side), lanes));
-  };
-  unsigned alignment = std::min(unsigned(lanes) * 4, kVectorBytes);
-  auto keep = [&] {
+  groups = inWarp ? kernel.block / kWarp : deep;
+  Value mine = inWarp ? quotient(thread, kWarp) : at.down;
+  if (groups == 1)
+    return;
+  shared = int64_t(reductions.size()) * groups * across * lanes;
+  auto leave = [&] {
     for (auto [number, sum] : llvm::enumerate(sums))
-      LLVM::StoreOp::create(builder, loc, sum, place(number, mine), alignment);
+      LLVM::StoreOp::create(builder, loc, sum, sharedSum(at, number, mine), sumAlignment());
   };
-  if (groups > 1) {
-    shared = int64_t(reductions.size()) * groups * across * lanes;
-    if (inWarp)
-      onlyIf(compare(arith::CmpIPredicate::ult, remainder(thread, kWarp), i64(across)), keep);
-    else
-      keep();
-    NVVM::Barrier0Op::create(builder, loc);
-  }
+  if (inWarp)
+    onlyIf(compare(arith::CmpIPredicate::ult, remainder(thread, kWarp), i64(across)), leave);
+  else
+    leave();
+  NVVM::Barrier0Op::create(builder, loc);
+}
+
+void GpuKernelGenerator::storeSums(CellEmitter &emitter, const ThreadColumns &at, ArrayRef<Value> sums) {
   Value first = compare(arith::CmpIPredicate::ult, thread, i64(across));
-  onlyIf(inside ? arith::AndIOp::create(builder, loc, first, inside).getResult() : first, [&] {
-    emitter.moveTo({indices, nullptr});
+  onlyIf(at.inside ? arith::AndIOp::create(builder, loc, first, at.inside).getResult() : first, [&] {
+    emitter.moveTo({at.indices, nullptr});
     for (auto [number, reduce] : llvm::enumerate(reductions)) {
       Value sum = sums[number];
       for (int64_t group = 1; group < groups; ++group)
-        sum = combine(reduce, sum,
-                      LLVM::LoadOp::create(builder, loc, sum.getType(), place(number, i64(group)), alignment));
+        sum = combine(
+            reduce, sum,
+            LLVM::LoadOp::create(builder, loc, sum.getType(), sharedSum(at, number, i64(group)), sumAlignment()));
       for (auto [index, value] : llvm::enumerate(body.getTerminator()->getOperands()))
         if (reduce.getY() == value)
           emitter.storeVector(outputAccesses[index], sum, accumulate[index], firstSlot);
     }
   });
+}
+
+void GpuKernelGenerator::emitColumn(CellEmitter &emitter) {
+  ThreadColumns at = placeColumns();
+  SmallVector<Value> zero;
+  for (graph::ReduceOp reduce : reductions)
+    zero.push_back(neutral(reduce, lanes));
+  SmallVector<Value> sums = overRows(emitter, at, loopsThatAre(/*reduced=*/true), zero);
+  leaveSums(at, sums);
+  storeSums(emitter, at, sums);
 }
 
 //===----------------------------------------------------------------------===//

@@ -189,6 +189,14 @@ LogicalResult KernelBuilder::bind(CellEmitter &emitter, Value rank, llvm::functi
   return success();
 }
 
+SmallVector<int64_t> KernelBuilder::loopsThatAre(bool reduced) const {
+  SmallVector<int64_t> numbers;
+  for (auto [number, loop] : llvm::enumerate(loops))
+    if (loop.reduced == reduced)
+      numbers.push_back(number);
+  return numbers;
+}
+
 void KernelBuilder::delinearize(Value number, ArrayRef<int64_t> loopNumbers, SmallVectorImpl<Value> &indices) {
   for (size_t i = loopNumbers.size(); i-- > 1;) {
     int64_t size = loops[loopNumbers[i]].size;

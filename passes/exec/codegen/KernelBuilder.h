@@ -38,6 +38,8 @@ protected:
   /// works on a shard and there is no mesh.
   mlir::LogicalResult bind(CellEmitter &emitter, mlir::Value rank, llvm::function_ref<mlir::Value(unsigned)> buffer);
 
+  /// Numbers of the loops that are reduced, or of the others, outermost first.
+  llvm::SmallVector<int64_t> loopsThatAre(bool reduced) const;
   /// number / divisor and number % divisor of a number that is not negative.
   mlir::Value quotient(mlir::Value number, int64_t divisor) { return divide<mlir::arith::DivUIOp>(number, divisor); }
   mlir::Value remainder(mlir::Value number, int64_t divisor) { return divide<mlir::arith::RemUIOp>(number, divisor); }

@@ -46,6 +46,29 @@ private:
   SmallVector<Value> rowLoop(CellEmitter &emitter, ArrayRef<int64_t> around, SmallVector<Value> indices,
                              ValueRange carried, BodyBuilder fill);
 
+  /// The columns of one iteration of a column kernel: vectors side by side.
+  struct ColumnBlock {
+    /// Indices of the loops; those of the row loops are set where rows are visited.
+    SmallVector<Value> indices;
+    /// The first column of each vector, and its mask, which is null if all lanes are in range.
+    SmallVector<Value> starts, masks;
+    /// Neutral elements of the sums: of all reductions for the first vector, then for the next.
+    SmallVector<Value> zero;
+
+    Position positionOf(size_t vector) const {
+      Position position{indices, masks[vector]};
+      position.indices.back() = starts[vector];
+      return position;
+    }
+  };
+  ColumnBlock placeColumns(CellEmitter &emitter, Value iteration);
+  /// Adds one row to the sums, and stores the outputs that have cells in it.
+  SmallVector<Value> addRow(CellEmitter &emitter, const ColumnBlock &block, ValueRange sums);
+  /// Adds the rows of one loop in chunks: each has sums of its own, which are added to the column's.
+  SmallVector<Value> addChunks(CellEmitter &emitter, ColumnBlock &block, int64_t loop, ValueRange sums);
+  /// Adds the rows of some loops, the last of which is in chunks.
+  SmallVector<Value> addRows(CellEmitter &emitter, ColumnBlock &block, ArrayRef<int64_t> rows, ValueRange sums);
+
   int64_t extent = 1, blocks = 1;
 };
 
@@ -120,9 +143,7 @@ void KernelGenerator::emitMap(CellEmitter &emitter, Value iteration) {
 }
 
 void KernelGenerator::emitRow(CellEmitter &emitter, Value iteration) {
-  SmallVector<int64_t> outer, around;
-  for (auto [number, loop] : llvm::enumerate(loops))
-    (loop.reduced ? around : outer).push_back(number);
+  SmallVector<int64_t> outer = loopsThatAre(/*reduced=*/false), around = loopsThatAre(/*reduced=*/true);
   around.pop_back();
   SmallVector<Value> indices(loops.size());
   delinearize(iteration, outer, indices);
@@ -135,85 +156,83 @@ void KernelGenerator::emitRow(CellEmitter &emitter, Value iteration) {
                  [&](const Made &made) { storeOutputs(emitter, made, /*scalar=*/false); }});
 }
 
-void KernelGenerator::emitColumn(CellEmitter &emitter, Value iteration) {
-  SmallVector<int64_t> columns, rows;
-  for (auto [number, loop] : llvm::enumerate(loops))
-    (loop.reduced ? rows : columns).push_back(number);
+KernelGenerator::ColumnBlock KernelGenerator::placeColumns(CellEmitter &emitter, Value iteration) {
   int64_t inner = loops.back().size, width = kColumnVectors * kLanes;
-  SmallVector<Value> indices(loops.size());
+  ColumnBlock block;
+  block.indices.resize(loops.size());
   Value outer = iteration, first = emitter.constantI64(0);
   if (blocks > 1) {
     Value part = remainder(iteration, blocks);
     outer = quotient(iteration, blocks);
     first = arith::MulIOp::create(builder, loc, part, emitter.constantI64(width));
   }
+  SmallVector<int64_t> columns = loopsThatAre(/*reduced=*/false);
   columns.pop_back();
-  delinearize(outer, columns, indices);
+  delinearize(outer, columns, block.indices);
 
   int64_t vectors = std::min<int64_t>(kColumnVectors, llvm::divideCeil(inner, kLanes));
-  SmallVector<Value> starts, masks;
   for (int64_t v = 0; v < vectors; ++v) {
-    starts.push_back(arith::AddIOp::create(builder, loc, first, emitter.constantI64(v * kLanes)));
+    block.starts.push_back(arith::AddIOp::create(builder, loc, first, emitter.constantI64(v * kLanes)));
     Value mask;
     if (inner % (vectors * kLanes) != 0) {
-      Value left = arith::SubIOp::create(builder, loc, emitter.constantI64(inner), starts.back());
+      Value left = arith::SubIOp::create(builder, loc, emitter.constantI64(inner), block.starts.back());
       Value count = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), left);
       mask = vector::CreateMaskOp::create(builder, loc, emitter.lanesOf(builder.getI1Type()), ValueRange{count});
     }
-    masks.push_back(mask);
+    block.masks.push_back(mask);
   }
-
-  SmallVector<Value> zero;
   for (int64_t v = 0; v < vectors; ++v)
     for (graph::ReduceOp reduce : reductions)
-      zero.push_back(neutral(reduce, kLanes));
-  auto moveTo = [&](int64_t v) {
-    Position position{indices, masks[v]};
-    position.indices.back() = starts[v];
-    emitter.moveTo(position);
-  };
-  auto addRow = [&](ValueRange carried) {
-    SmallVector<Value> next;
-    for (int64_t v = 0; v < vectors; ++v) {
-      moveTo(v);
-      for (graph::ReduceOp reduce : reductions)
-        next.push_back(combine(reduce, carried[next.size()], emitter.vectorOf(reduce.getX())));
-      storeOutputs(emitter,
-                   makeOutputs(
-                       emitter, [&](Value value) { return isFull(value); }, /*scalar=*/false),
-                   /*scalar=*/false);
-    }
-    return next;
-  };
-  // Rows: the last row loop in chunks, whose sums are added to the column's.
-  std::function<SmallVector<Value>(ArrayRef<int64_t>, ValueRange)> overRows = [&](ArrayRef<int64_t> left,
-                                                                                  ValueRange carried) {
-    int64_t size = loops[left[0]].size;
-    Value high = emitter.constantI64(size);
-    if (left.size() > 1) {
-      scf::ForOp loop = forLoop(emitter.constantI64(0), high, 1, carried, [&](Value index, ValueRange values) {
-        indices[left[0]] = index;
-        return overRows(left.drop_front(), values);
-      });
-      return llvm::to_vector_of<Value>(loop.getResults());
-    }
-    scf::ForOp chunks = forLoop(emitter.constantI64(0), high, kRowChunk, carried, [&](Value begin, ValueRange values) {
-      Value chunkEnd = arith::AddIOp::create(builder, loc, begin, emitter.constantI64(kRowChunk));
-      Value end = arith::MinSIOp::create(builder, loc, chunkEnd, high);
-      scf::ForOp chunk = forLoop(begin, end, 1, zero, [&](Value index, ValueRange inner) {
-        indices[left[0]] = index;
-        return addRow(inner);
-      });
-      SmallVector<Value> next;
-      for (auto [number, sum] : llvm::enumerate(chunk.getResults()))
-        next.push_back(combine(reductions[number % reductions.size()], values[number], sum));
-      return next;
+      block.zero.push_back(neutral(reduce, kLanes));
+  return block;
+}
+
+SmallVector<Value> KernelGenerator::addRow(CellEmitter &emitter, const ColumnBlock &block, ValueRange sums) {
+  SmallVector<Value> next;
+  for (size_t v = 0; v < block.starts.size(); ++v) {
+    emitter.moveTo(block.positionOf(v));
+    for (graph::ReduceOp reduce : reductions)
+      next.push_back(combine(reduce, sums[next.size()], emitter.vectorOf(reduce.getX())));
+    auto full = [&](Value value) { return isFull(value); };
+    storeOutputs(emitter, makeOutputs(emitter, full, /*scalar=*/false), /*scalar=*/false);
+  }
+  return next;
+}
+
+SmallVector<Value> KernelGenerator::addChunks(CellEmitter &emitter, ColumnBlock &block, int64_t loop, ValueRange sums) {
+  Value high = emitter.constantI64(loops[loop].size);
+  scf::ForOp chunks = forLoop(emitter.constantI64(0), high, kRowChunk, sums, [&](Value begin, ValueRange values) {
+    Value chunkEnd = arith::AddIOp::create(builder, loc, begin, emitter.constantI64(kRowChunk));
+    Value end = arith::MinSIOp::create(builder, loc, chunkEnd, high);
+    scf::ForOp chunk = forLoop(begin, end, 1, block.zero, [&](Value index, ValueRange inner) {
+      block.indices[loop] = index;
+      return addRow(emitter, block, inner);
     });
-    return llvm::to_vector_of<Value>(chunks.getResults());
-  };
-  SmallVector<Value> sums = overRows(rows, zero);
-  for (int64_t v = 0; v < vectors; ++v) {
-    moveTo(v);
+    SmallVector<Value> next;
+    for (auto [number, sum] : llvm::enumerate(chunk.getResults()))
+      next.push_back(combine(reductions[number % reductions.size()], values[number], sum));
+    return next;
+  });
+  return llvm::to_vector_of<Value>(chunks.getResults());
+}
+
+SmallVector<Value> KernelGenerator::addRows(CellEmitter &emitter, ColumnBlock &block, ArrayRef<int64_t> rows,
+                                            ValueRange sums) {
+  if (rows.size() == 1)
+    return addChunks(emitter, block, rows[0], sums);
+  Value high = emitter.constantI64(loops[rows[0]].size);
+  scf::ForOp loop = forLoop(emitter.constantI64(0), high, 1, sums, [&](Value index, ValueRange values) {
+    block.indices[rows[0]] = index;
+    return addRows(emitter, block, rows.drop_front(), values);
+  });
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+void KernelGenerator::emitColumn(CellEmitter &emitter, Value iteration) {
+  ColumnBlock block = placeColumns(emitter, iteration);
+  SmallVector<Value> sums = addRows(emitter, block, loopsThatAre(/*reduced=*/true), block.zero);
+  for (size_t v = 0; v < block.starts.size(); ++v) {
+    emitter.moveTo(block.positionOf(v));
     for (auto [index, value] : llvm::enumerate(body.getTerminator()->getOperands()))
       for (auto [number, reduce] : llvm::enumerate(reductions))
         if (reduce.getY() == value)

@@ -1,4 +1,4 @@
-//===- PlanArena.cpp - Buffers get offsets -*- C++ -*-===//
+//===- PlanArena.cpp - The pass that gives buffers their offsets in an arena -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

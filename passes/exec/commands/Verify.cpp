@@ -1,4 +1,4 @@
-//===- Verify.cpp - No command sees bytes that it must not -*- C++ -*-===//
+//===- Verify.cpp - Checks the memory that the commands of a program touch -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Interleaved.cpp - Several stages a rank
+//===- Interleaved.cpp - The schedule "interleaved": several stages a rank
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Handshake.cpp - Strangers stay outside ----------------- -*- C++ -*-===//
+//===- Handshake.cpp - Proof of the token of a run -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Watchdog.cpp - A GPU that waits in vain ---------------- -*- C++ -*-===//
+//===- Watchdog.cpp - Ends waits for a GPU that are in vain -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

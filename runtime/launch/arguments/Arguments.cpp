@@ -1,4 +1,4 @@
-//===- Arguments.cpp - What is typed before a program runs ---- -*- C++ -*-===//
+//===- Arguments.cpp - The words of a command line and of --config -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Conversions.cpp - From type to type
+//===- Conversions.cpp - PTX instructions that convert between types
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Logic.cpp - Bits
+//===- Logic.cpp - PTX instructions on bits
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Warp.cpp - 32 threads on their way
+//===- Warp.cpp - Runs the 32 threads of a warp through a kernel
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

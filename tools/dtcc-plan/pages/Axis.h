@@ -1,4 +1,4 @@
-//===- Axis.h - Round numbers along a picture
+//===- Axis.h - An axis of a picture, with ticks at round numbers
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -81,14 +81,11 @@ std::string dtcc::comparisonOf(const plan::SearchReport &report) {
                     .str();
 }
 
-/// Plans passed over that are named; JSON has all.
-static constexpr size_t kPassed = 6;
-
-void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stream) {
-  printHeading(stream, headingOf(report));
-  printSoftware(report.software, stream);
+/// Prints a row for each plan: its time, its memory, and the parts of its step.
+static void printPlans(const plan::SearchReport &report, llvm::raw_ostream &stream) {
   // One unit for the column, so that times compare at a glance.
-  bool milliseconds = report.plans.front().seconds < 0.1, compiled = report.compared > 0;
+  const plan::PlanReport &best = report.plans.front();
+  bool milliseconds = best.seconds < 0.1, compiled = report.compared > 0;
   std::vector<const StepPart *> parts = partsOf(report);
   std::vector<std::string> titles = {
       ">#", milliseconds ? ">ms a step" : ">s a step", ">x best", "plan", ">recomputed", ">a device"};
@@ -98,10 +95,9 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
   for (const StepPart *part : parts)
     titles.push_back((">" + part->title).str());
   TextTable table(std::move(titles));
-  const plan::PlanReport &best = report.plans.front();
+  auto seconds = [&](double seconds) { return formatv("{0:f3}", seconds * (milliseconds ? 1e3 : 1)).str(); };
   for (size_t i = 0; i < report.plans.size(); ++i) {
     const plan::PlanReport &plan = report.plans[i];
-    auto seconds = [&](double seconds) { return formatv("{0:f3}", seconds * (milliseconds ? 1e3 : 1)).str(); };
     bool printsTime = !compiled || plan.estimatedParts;
     std::vector<std::string> cells = {std::to_string(i + 1), printsTime ? seconds(plan.seconds) : "-",
                                       printsTime ? formatv("{0:f2}", plan.timesOf(best)).str() : "-"};
@@ -114,27 +110,41 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
     table.add(std::move(cells));
   }
   table.print(stream);
+}
 
+/// Prints what a device holds under the best plan.
+static void printMemory(const plan::SearchReport &report, llvm::raw_ostream &stream) {
+  const plan::MemoryParts &memory = report.plans.front().memory;
   stream << "a device holds (plan 1)";
   for (const MemoryPart &part : kMemoryParts)
-    if (double bytes = best.memory.*part.bytes; bytes > 0)
+    if (double bytes = memory.*part.bytes; bytes > 0)
       stream << (&part == kMemoryParts ? ": " : ", ") << part.name << ' ' << formatBytes(bytes);
   if (report.memoryBytes > 0)
     stream << "; may use " << formatBytes(report.memoryBytes);
-  if (best.memory.host > 0)
-    stream << "; its host holds " << formatBytes(best.memory.host);
+  if (memory.host > 0)
+    stream << "; its host holds " << formatBytes(memory.host);
   stream << '\n';
-  if (report.sequence > 0) {
-    stream << formatv("plan 1 trains {0} tokens a second, {1} a device",
-                      formatCount(uint64_t(report.tokensPerSecond(best))),
-                      formatCount(uint64_t(report.tokensPerSecond(best) / double(report.devices))));
-    if (double rate = report.flopsPerSecond(best); rate > 0)
-      stream << formatv(", at {0:f1} {1}FLOP/s a device by the definition of the model",
-                        rate / (rate < 1e12 ? 1e9 : 1e12), rate < 1e12 ? "G" : "T");
-    if (report.utilisation(best) > 0)
-      stream << formatv(": {0:f1} % of the peak (MFU)", 100 * report.utilisation(best));
-    stream << '\n';
-  }
+}
+
+/// Prints the tokens and operations a second of the best plan, if samples have tokens.
+static void printRates(const plan::SearchReport &report, llvm::raw_ostream &stream) {
+  if (report.sequence <= 0)
+    return;
+  const plan::PlanReport &best = report.plans.front();
+  stream << formatv("plan 1 trains {0} tokens a second, {1} a device",
+                    formatCount(uint64_t(report.tokensPerSecond(best))),
+                    formatCount(uint64_t(report.tokensPerSecond(best) / double(report.devices))));
+  if (double rate = report.flopsPerSecond(best); rate > 0)
+    stream << formatv(", at {0:f1} {1}FLOP/s a device by the definition of the model",
+                      rate / (rate < 1e12 ? 1e9 : 1e12), rate < 1e12 ? "G" : "T");
+  if (report.utilisation(best) > 0)
+    stream << formatv(": {0:f1} % of the peak (MFU)", 100 * report.utilisation(best));
+  stream << '\n';
+}
+
+/// Prints how far the estimates of the best plan were off, if it was compiled, and how it was chosen.
+static void printComparison(const plan::SearchReport &report, llvm::raw_ostream &stream) {
+  const plan::PlanReport &best = report.plans.front();
   if (best.estimated) {
     double program = best.memory.total(), estimate = best.estimated->total();
     stream << "plan 1 is compiled: its program holds " << formatBytes(program) << " a rank; the search's estimate was "
@@ -143,18 +153,29 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
   if (best.estimatedParts)
     stream << "its step is forecast by its commands: " << formatSeconds(best.seconds) << "; the search's estimate was "
            << formatSeconds(best.estimatedSeconds()) << differenceOf(best.estimatedSeconds(), best.seconds) << '\n';
-  if (!comparisonOf(report).empty())
-    stream << comparisonOf(report) << '\n';
+  if (std::string text = comparisonOf(report); !text.empty())
+    stream << text << '\n';
+}
+
+/// Plans passed over that are named; JSON has all.
+static constexpr size_t kPassed = 6;
+
+/// Prints why the other plans lost: those passed over, then those of the table.
+static void printLosers(const plan::SearchReport &report, llvm::raw_ostream &stream) {
   for (const plan::PassedPlan &passed : llvm::ArrayRef(report.passed).take_front(kPassed))
     stream << "passed over " << passed.shape.str() << ": " << passed.why << '\n';
   if (report.passed.size() > kPassed)
     stream << "passed over: " << report.passed.size() - kPassed << " more\n";
-  if (!best.fits)
+  if (const plan::PlanReport &best = report.plans.front(); !best.fits)
     stream << "no plan fits; the first " << best.reason << '\n';
   if (report.plans.size() > 1)
     printHeading(stream, "Why not the others");
   for (size_t i = 1; i < report.plans.size(); ++i)
     stream << formatv("  {0,3}  {1}\n", i + 1, report.plans[i].reason);
+}
+
+/// Prints how many shapes were searched, and the bound below which none is.
+static void printBound(const plan::SearchReport &report, llvm::raw_ostream &stream) {
   stream << report.shapes << " shapes, " << report.placed << " placed, " << report.infeasible << " do not fit";
   if (report.lowerBound > 0)
     stream << "; no plan is estimated below " << formatSeconds(report.lowerBound)
@@ -164,6 +185,17 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
     stream << "; with the placements of ops that were found: " << report.unproven << " of " << report.placements
            << " are not proven best, their search was cut short";
   stream << '\n';
+}
+
+void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stream) {
+  printHeading(stream, headingOf(report));
+  printSoftware(report.software, stream);
+  printPlans(report, stream);
+  printMemory(report, stream);
+  printRates(report, stream);
+  printComparison(report, stream);
+  printLosers(report, stream);
+  printBound(report, stream);
   if (!report.given.empty())
     stream << "fixed, not searched: " << llvm::join(report.given, " ") << '\n';
   if (!report.note.empty())
