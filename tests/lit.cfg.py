@@ -19,6 +19,7 @@
 #   %torch-python, %export                     python-safetensors, python-tensorboard, python-pyarrow, python-peft: what %torch-python can import
 import glob
 import os
+import platform
 import shutil
 import subprocess
 
@@ -88,6 +89,8 @@ if real_gpus or os.path.exists(os.path.join(emulator, "libcuda.so.1")) and os.pa
     config.available_features.add("emulated-gpu")
 if os.path.isdir(config.shared_models):
     config.available_features.add("shared-models")
+if platform.machine() == "x86_64":
+    config.available_features.add("x86")
 if not config.sanitized:
     config.available_features.add("own-signals")
     # Programs are linked by whatever c++ the path has, so that a test can put its own there.

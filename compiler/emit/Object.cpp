@@ -7,6 +7,7 @@
 
 #include "compiler/emit/Object.h"
 #include "compiler/console/ErrorStream.h"
+#include "compiler/emit/RoundBF16.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Pass/PassManager.h"
@@ -152,6 +153,7 @@ LogicalResult dtcc::writeObject(llvm::Module &module, llvm::TargetMachine &targe
     function.addFnAttr("target-features", target.getTargetFeatureString());
     function.addFnAttr(llvm::Attribute::NoUnwind);
   }
+  expandBF16Rounding(module, target);
   auto fail = [&](const llvm::Twine &message) {
     llvm::WithColor::error() << message << '\n';
     return failure();

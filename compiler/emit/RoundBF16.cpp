@@ -1,0 +1,51 @@
+//===- RoundBF16.cpp - Conversions to bf16 for processors that have none -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/emit/RoundBF16.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+
+using namespace dtcc;
+
+static bool convertsF32(const llvm::Instruction &instruction) {
+  return llvm::isa<llvm::FPTruncInst>(instruction) && instruction.getType()->getScalarType()->isBFloatTy() &&
+         instruction.getOperand(0)->getType()->getScalarType()->isFloatTy();
+}
+
+/// To the nearest, ties to even; a NaN stays one, and quiet.
+static void expand(llvm::Instruction &conversion) {
+  llvm::IRBuilder<> b(&conversion);
+  llvm::Value *x = conversion.getOperand(0);
+  llvm::Value *bits = b.CreateBitCast(x, x->getType()->getWithNewType(b.getInt32Ty()));
+  auto number = [&](uint32_t value) { return llvm::ConstantInt::get(bits->getType(), value); };
+  llvm::Value *high = b.CreateLShr(bits, number(16));
+  llvm::Value *half = b.CreateAdd(number(0x7fff), b.CreateAnd(high, number(1)));
+  llvm::Value *rounded = b.CreateLShr(b.CreateAdd(bits, half), number(16));
+  llvm::Value *isNan = b.CreateICmpUGT(b.CreateAnd(bits, number(0x7fffffff)), number(0x7f800000));
+  llvm::Value *result = b.CreateSelect(isNan, b.CreateOr(high, number(0x40)), rounded);
+  llvm::Value *narrow = b.CreateTrunc(result, x->getType()->getWithNewType(b.getInt16Ty()));
+  conversion.replaceAllUsesWith(b.CreateBitCast(narrow, conversion.getType()));
+  conversion.eraseFromParent();
+}
+
+void dtcc::expandBF16Rounding(llvm::Module &module, const llvm::TargetMachine &target) {
+  const llvm::MCSubtargetInfo &has = *target.getMCSubtargetInfo();
+  if (!target.getTargetTriple().isX86() || has.checkFeatures("+avx512bf16") || has.checkFeatures("+avxneconvert"))
+    return;
+  for (llvm::Function &function : module) {
+    llvm::SmallVector<llvm::Instruction *> conversions;
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (convertsF32(instruction))
+        conversions.push_back(&instruction);
+    for (llvm::Instruction *conversion : conversions)
+      expand(*conversion);
+    if (!conversions.empty() && has.checkFeatures("+avx512f"))
+      function.addFnAttr("target-features", (target.getTargetFeatureString() + ",-avx512f").str());
+  }
+}
