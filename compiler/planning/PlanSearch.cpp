@@ -49,6 +49,7 @@ private:
   LogicalResult explainEmpty(const plan::ShapeSpace &space);
   LogicalResult noneFits(const std::vector<plan::Parallelism> &all);
   void report(SearchResult &result, const plan::ShapeResult &found);
+  std::pair<std::shared_ptr<spmd::GraphPricer>, bool> findLike(PricerKey key) const;
   std::shared_ptr<spmd::GraphPricer> makePricer();
 
   ModuleOp module;
@@ -407,6 +408,20 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
   explainPlans(report);
 }
 
+/// A pricer of a search before that knows the same of the step, and whether it has the same placements too: memory
+/// decides nothing of these.
+std::pair<std::shared_ptr<spmd::GraphPricer>, bool> Search::findLike(PricerKey key) const {
+  if (!limits.pricers)
+    return {};
+  key.anyMemory = !key.anyMemory;
+  if (auto twin = limits.pricers->find(key); twin != limits.pricers->end() && twin->second)
+    return {twin->second, true};
+  for (const auto &[other, pricer] : *limits.pricers)
+    if (pricer && pricer->facts().request.fewestBlocks == request.fewestBlocks)
+      return {pricer, false};
+  return {};
+}
+
 /// A new one, or that of a search before for as many ranks with as much given.
 std::shared_ptr<spmd::GraphPricer> Search::makePricer() {
   PricerKey key{machine.ranks,  request.anyMemory, held.mesh,     held.schedule,
@@ -414,9 +429,11 @@ std::shared_ptr<spmd::GraphPricer> Search::makePricer() {
   std::shared_ptr<spmd::GraphPricer> none, &made = limits.pricers ? (*limits.pricers)[key] : none;
   int64_t stages = held.mesh.pp.value_or(1) * plan::stagesPerRank(pipeline.schedule).value_or(1);
   request.fewestBlocks = stages > 1 ? size_t(stages) : 0;
-  if (!made)
-    made = kinds.size() > 1 ? std::make_shared<spmd::GraphPricer>(step, kinds, request)
-                            : std::make_shared<spmd::GraphPricer>(step, machine, request);
+  if (made)
+    return made;
+  auto [like, sharesPlacements] = findLike(key);
+  llvm::ArrayRef<cost::Machine> machines = kinds.size() > 1 ? llvm::ArrayRef(kinds) : machine;
+  made = std::make_shared<spmd::GraphPricer>(step, machines, request, like, sharesPlacements);
   return made;
 }
 
@@ -437,10 +454,13 @@ FailureOr<SearchResult> Search::run() {
   FailureOr<std::vector<plan::Parallelism>> all = prepare();
   if (failed(all))
     return failure();
-  plan::ShapeResult found = plan::searchShapes(std::move(*all), *pricer, limits.keep);
+  auto search = limits.bestOnly ? plan::searchBest : plan::searchShapes;
+  plan::ShapeResult found = search(std::move(*all), *pricer, limits.keep);
   SearchResult result;
   result.meshGiven = held.mesh != plan::MeshSizes() && held.mesh.product() == machine.ranks;
   if (found.plans.empty()) {
+    if (limits.silent && !result.meshGiven)
+      return failure();
     all = shapes();
     // A mesh that is given whole is the user's choice: the warning is Driver's, which knows the planned memory.
     if (!result.meshGiven)
@@ -449,7 +469,7 @@ FailureOr<SearchResult> Search::run() {
       return pricer->placements().emitRefusal();
     request.anyMemory = true;
     pricer = makePricer();
-    found = plan::searchShapes(*all, *pricer, limits.keep);
+    found = search(*all, *pricer, limits.keep);
     if (found.plans.empty())
       return noneFits(*all);
   }
@@ -490,7 +510,7 @@ PlanRequest dtcc::requestFor(const PlanRequest &request, int64_t devices) {
 }
 
 std::optional<FewestDevices> dtcc::fewestDevices(ModuleOp module, const Options &options, const PlanRequest &request,
-                                                 int64_t from) {
+                                                 int64_t from, PricerCache *pricers) {
   FailureOr<cost::Cluster> cluster = clusterOf(options);
   auto step = module.lookupSymbol<func::FuncOp>("step");
   if (failed(cluster) || !step)
@@ -511,6 +531,8 @@ std::optional<FewestDevices> dtcc::fewestDevices(ModuleOp module, const Options 
     limits.silent = true;
     limits.devices = devices;
     limits.keep = 1;
+    limits.bestOnly = true;
+    limits.pricers = pricers;
     ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) { return success(); });
     FailureOr<SearchResult> found = searchPlans(module, options, requestFor(request, devices), limits);
     if (succeeded(found) && found->report.plans.front().fits)

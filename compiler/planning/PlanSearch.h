@@ -61,6 +61,8 @@ struct SearchLimits {
   int64_t devices = 0;
   /// Number of plans that are kept: as many as are compiled at most, if the best are refused (ConfirmPlans).
   size_t keep = 48;
+  /// Whether only the `keep` best by the finer model are wanted (plan::searchBest), which takes less time.
+  bool bestOnly = false;
   /// Shapes that are searched, of those that the options allow; absent: all.
   std::function<bool(const plan::Parallelism &)> allows;
   PricerCache *pricers = nullptr;
@@ -87,7 +89,7 @@ struct FewestDevices {
   plan::PlanReport plan;
 };
 std::optional<FewestDevices> fewestDevices(mlir::ModuleOp module, const Options &options, const PlanRequest &request,
-                                           int64_t from = 1);
+                                           int64_t from = 1, PricerCache *pricers = nullptr);
 
 /// Calls searchPlans for a plan that will be used: with --verbose the plans are listed on stderr.
 mlir::FailureOr<SearchResult> searchBest(mlir::ModuleOp module, const Options &options, const PlanRequest &request);

@@ -13,13 +13,15 @@ namespace dtcc::spmd {
 
 using plan::Parallelism;
 
-DeviceKinds::DeviceKinds(func::FuncOp step, llvm::ArrayRef<cost::Machine> machines, const GraphRequest &request) {
+DeviceKinds::DeviceKinds(func::FuncOp step, llvm::ArrayRef<cost::Machine> machines, const GraphRequest &request,
+                         const DeviceKinds *like, bool sharesPlacements) {
   int64_t ranks = 0;
   for (const cost::Machine &machine : machines)
     ranks += machine.ranks;
   for (const cost::Machine &machine : machines)
     kinds.push_back(std::make_unique<DeviceKind>(step, machine, ranks, machines.size() > 1, request,
-                                                 kinds.empty() ? nullptr : kinds.front().get()));
+                                                 kinds.empty() ? nullptr : kinds.front().get(),
+                                                 like ? like->kinds[kinds.size()].get() : nullptr, sharesPlacements));
 }
 
 void DeviceKinds::prepare(llvm::ArrayRef<Parallelism> shapes) const {

@@ -20,26 +20,34 @@ namespace dtcc::spmd {
 
 /// The facts, prices and stage problems of a step on one device kind.
 struct DeviceKind {
-  /// `ranks`: those of all kinds. `first`: the kind whose placements this one takes; null: its own.
+  /// `ranks`: those of all kinds. `first`: the kind whose placements this one takes; null: its own. `like` and
+  /// `sharesPlacements`: see DeviceKinds.
   DeviceKind(mlir::func::FuncOp step, const cost::Machine &machine, int64_t ranks, bool isMixed,
-             const GraphRequest &request, DeviceKind *first)
-      : facts(step, machine, ranks, isMixed, request), placements(facts, first ? &first->placements : nullptr),
-        problems(facts, placements) {}
+             const GraphRequest &request, DeviceKind *first, const DeviceKind *like, bool sharesPlacements)
+      : facts(step, machine, ranks, isMixed, request, like ? like->facts.tables : nullptr),
+        held(sharesPlacements ? like->held
+                              : std::make_shared<PlacementCache>(facts, first ? &first->placements : nullptr)),
+        placements(*held), problems(facts, placements) {}
 
   SolvedStep solved(const plan::Parallelism &shape, const plan::StageSolution &solution) {
     return SolvedStep::of(facts, placements, problems, shape, solution);
   }
 
   GraphFacts facts;
-  PlacementCache placements;
+  std::shared_ptr<PlacementCache> held;
+  /// Those of `held`.
+  PlacementCache &placements;
   ShapeProblems problems;
 };
 
 class DeviceKinds {
 public:
   /// `machines`: a rank among all ranks of the cluster, or one of each device kind among those of its kind. The step
-  /// must not change while it is priced.
-  DeviceKinds(mlir::func::FuncOp step, llvm::ArrayRef<cost::Machine> machines, const GraphRequest &request);
+  /// must not change while it is priced. `like`: the same step with the same pins, given plan and fewest blocks, whose
+  /// tables are shared. `sharesPlacements`: the machines are the same and the requests differ in their memory alone, so
+  /// placements and prices are shared too; `like` must then live as long.
+  DeviceKinds(mlir::func::FuncOp step, llvm::ArrayRef<cost::Machine> machines, const GraphRequest &request,
+              const DeviceKinds *like = nullptr, bool sharesPlacements = false);
 
   DeviceKind &first() const { return *kinds.front(); }
   /// The kind of the devices of a stage.

@@ -72,11 +72,14 @@ static double slotValues(graph::OptimizerAttrInterface optimizer) {
   return ofSlot * double(optimizer.getSlotNames().size());
 }
 
+StepTables::StepTables(func::FuncOp step, const GraphRequest &request)
+    : input(step, request.fewestBlocks ? mostBlocksFor(step, request) : kMostBlocks, request.pins, request.given.get()),
+      values(input.blocks) {}
+
 GraphFacts::GraphFacts(func::FuncOp step, const cost::Machine &kind, int64_t ranks, bool isMixed,
-                       const GraphRequest &request)
-    : step(step), request(request),
-      input(step, request.fewestBlocks ? mostBlocksFor(step, request) : kMostBlocks, request.pins, request.given.get()),
-      values(input.blocks), machine(withStragglers(kind)), own(kind.ranks), isMixed(isMixed),
+                       const GraphRequest &request, std::shared_ptr<const StepTables> known)
+    : step(step), request(request), tables(known ? std::move(known) : std::make_shared<StepTables>(step, request)),
+      input(tables->input), values(tables->values), machine(withStragglers(kind)), own(kind.ranks), isMixed(isMixed),
       software(softwareFor(machine, isNarrow(step))) {
   machine.ranks = ranks;
   for (Type type : step.getArgumentTypes())

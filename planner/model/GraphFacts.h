@@ -54,12 +54,21 @@ struct GraphRequest {
   bool mustOffloadActivations = false;
 };
 
+/// The knowledge about a training step that is the same for all devices and all requests with the same pins.
+struct StepTables {
+  StepTables(mlir::func::FuncOp step, const GraphRequest &request);
+
+  PlacementInput input;
+  StepValues values;
+};
+
 /// The knowledge about a training step and one kind of devices that a search has before it places anything. Immutable.
 struct GraphFacts {
   /// `machine` describes a rank among those of its kind. `ranks` counts the ranks of all kinds. The step must not
-  /// change during the life of the facts.
+  /// change during the life of the facts. `tables`: those of other facts of the step, for a request with the same pins,
+  /// given plan and fewest blocks; null: made anew.
   GraphFacts(mlir::func::FuncOp step, const cost::Machine &machine, int64_t ranks, bool isMixed,
-             const GraphRequest &request);
+             const GraphRequest &request, std::shared_ptr<const StepTables> tables = nullptr);
 
   /// Modes of recomputation that blocks may have.
   llvm::ArrayRef<plan::Recompute> modes() const;
@@ -90,8 +99,10 @@ struct GraphFacts {
 
   mlir::func::FuncOp step;
   GraphRequest request;
-  PlacementInput input;
-  StepValues values;
+  std::shared_ptr<const StepTables> tables;
+  /// Those of `tables`.
+  const PlacementInput &input;
+  const StepValues &values;
   /// A device of this kind, as a rank among those of all kinds.
   cost::Machine machine;
   /// Number of devices of this kind.

@@ -99,7 +99,7 @@ std::optional<cost::StepTimeline> GraphPricer::timeline(const Parallelism &shape
   return std::nullopt;
 }
 
-cost::StepSeconds GraphPricer::price(const Parallelism &shape, const plan::StageSolution &solution) {
+cost::StepSeconds GraphPricer::price(const Parallelism &shape, const plan::StageSolution &solution, double below) {
   std::vector<size_t> key(solution.modes.begin(), solution.modes.end());
   for (const plan::StageSolution::Stage &stage : solution.stages)
     key.insert(key.end(), {stage.firstBlock, stage.deviceClass});
@@ -123,6 +123,9 @@ cost::StepSeconds GraphPricer::price(const Parallelism &shape, const plan::Stage
   size_t longest = isMixed() ? slow : std::max_element(solved.once.begin(), solved.once.end()) - solved.once.begin();
   seconds.compute += solved.once[longest] - solved.exchanged[longest];
   seconds.tensor += solved.exchanged[longest];
+  // The simulation of one kind of devices only adds to the formulas. On several it may also take less.
+  if (!isMixed() && seconds.total() >= below)
+    return seconds;
   llvm::Expected<cost::StepTimeline> timeline = simulate(shape, solution, /*record=*/false);
   // The formulas hide what software hides in runs that were measured; what waits for what may not allow it. Of several
   // kinds the simulation alone knows what they take together.

@@ -23,9 +23,11 @@ namespace dtcc::spmd {
 
 class GraphPricer : public plan::ShapePricer {
 public:
-  /// `machines`: see DeviceKinds. The step must not change while it is priced.
-  GraphPricer(mlir::func::FuncOp step, llvm::ArrayRef<cost::Machine> machines, const GraphRequest &request)
-      : kinds(step, machines, request), solver(kinds) {}
+  /// All arguments: see DeviceKinds. The step must not change while it is priced.
+  GraphPricer(mlir::func::FuncOp step, llvm::ArrayRef<cost::Machine> machines, const GraphRequest &request,
+              const std::shared_ptr<GraphPricer> &like = nullptr, bool sharesPlacements = false)
+      : placer(sharesPlacements ? like : nullptr),
+        kinds(step, machines, request, like ? &like->kinds : nullptr, sharesPlacements), solver(kinds) {}
 
   /// The facts of the step and of the first device kind.
   const GraphFacts &facts() const { return kinds.first().facts; }
@@ -48,6 +50,9 @@ public:
   double refine(const plan::Parallelism &shape, const plan::StageSolution &solution) override {
     return price(shape, solution).total();
   }
+  double refineBelow(const plan::Parallelism &shape, const plan::StageSolution &solution, double below) override {
+    return price(shape, solution, below).total();
+  }
   std::optional<cost::StepTimeline> timeline(const plan::Parallelism &shape, const plan::StageSolution &solution,
                                              bool record = true) override;
 
@@ -58,8 +63,10 @@ public:
     return solver.alike(shape, bytes, plan::kNever);
   }
   /// The parts of a solved shape's step by the formulas (cost/Step.h). If the simulation takes longer, the difference
-  /// counts as bubble, or with one stage as communication of dp.
-  cost::StepSeconds price(const plan::Parallelism &shape, const plan::StageSolution &solution);
+  /// counts as bubble, or with one stage as communication of dp. A step that takes at least `below` by the formulas is
+  /// not simulated.
+  cost::StepSeconds price(const plan::Parallelism &shape, const plan::StageSolution &solution,
+                          double below = plan::kNever);
   plan::PlanReport describe(const plan::ShapePlan &found);
   /// The plan, as docs/plan-format.md has it.
   plan::Plan write(const plan::Parallelism &shape, const plan::StageSolution &solution);
@@ -75,6 +82,8 @@ private:
   llvm::Expected<cost::StepTimeline> simulate(const plan::Parallelism &shape, const plan::StageSolution &solution,
                                               bool record);
 
+  /// The pricer whose placements are shared; may be null.
+  std::shared_ptr<GraphPricer> placer;
   DeviceKinds kinds;
   ShapeSolver solver;
   /// Prices by shape, modes and cuts.

@@ -171,17 +171,14 @@ void PlacementSolver::collectNodes() {
     for (Operation *op : node->ops)
       numbers[op] = number;
   // A split of a block must be possible in all repeated blocks, whatever they are connected with.
-  for (Operation &op : step.getBody().front()) {
-    Operation *first = representative(&op);
-    auto number = numbers.find(first);
-    if (first == &op || number == numbers.end() || nodes[number->second]->ops.front() != first)
-      continue;
-    Node &node = *nodes[number->second];
-    llvm::erase_if(node.candidates, [&](int64_t candidate) {
-      return candidate >= 0 && !mayShard(isa<graph::ReadOp>(op) ? classes.ofDim(op.getResult(0), candidate)
-                                                                : classes.ofFactor(&op, candidate),
-                                         node.sizes[candidate]);
-    });
+  for (Node *node : nodes) {
+    const llvm::SmallVector<Operation *> alike = input.blocks.alike(node->ops.front());
+    for (Operation *op : llvm::drop_begin(alike))
+      llvm::erase_if(node->candidates, [&](int64_t candidate) {
+        return candidate >= 0 && !mayShard(isa<graph::ReadOp>(op) ? classes.ofDim(op->getResult(0), candidate)
+                                                                  : classes.ofFactor(op, candidate),
+                                           node->sizes[candidate]);
+      });
   }
 }
 

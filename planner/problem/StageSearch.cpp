@@ -80,10 +80,13 @@ private:
                  device];
   }
 
-  /// Stages of each class that are used, as one number, and the number that one more of a class adds.
+  /// Stages of each class that are used, as one number, and the number that one more of a class adds. A class that has
+  /// devices for all stages never runs out and is not counted: it adds 0.
   std::vector<size_t> places, weight;
   size_t uses = 1;
-  bool mayUse(size_t use, size_t device) const { return use / weight[device] % (places[device] + 1) < places[device]; }
+  bool mayUse(size_t use, size_t device) const {
+    return weight[device] == 0 || use / weight[device] % (places[device] + 1) < places[device];
+  }
   /// Best result of the first `stage` stages, which hold the first `end` blocks.
   struct Cell {
     double sum = kNever, load = kNever;
@@ -100,8 +103,9 @@ private:
 StageSolver::Search::Search(const StageProblem &problem) : problem(problem), fronts(problem) {
   for (const DeviceClass &each : problem.classes) {
     places.push_back(std::min<size_t>(each.stages, problem.stages()));
-    weight.push_back(uses);
-    uses *= places.back() + 1;
+    bool suffices = places.back() == problem.stages();
+    weight.push_back(suffices ? 0 : uses);
+    uses *= suffices ? 1 : places.back() + 1;
   }
   std::vector<double> mostOfType;
   for (const BlockType &type : problem.types) {

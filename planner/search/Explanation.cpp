@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 
 namespace dtcc::plan {
 
@@ -77,17 +78,25 @@ constexpr KindRow kKinds[] = {{"data parallel", 0, false, false, false},
 
 class Explainer {
 public:
-  Explainer(Explanation &result, Advisor &advisor, const RunGoal &goal)
-      : result(result), report(result.report), best(report.plans.front().asEstimated()), advisor(advisor), goal(goal) {}
+  Explainer(Explanation &result, Advisor &advisor, const RunGoal &goal, const ExplanationProgress &progress)
+      : result(result), report(result.report), best(report.plans.front().asEstimated()), advisor(advisor), goal(goal),
+        progress(progress) {}
   void run();
 
 private:
   void answer(std::string question, std::string text) {
     result.answers.push_back({std::move(question), std::move(text)});
   }
+  void begin(const char *comparison) const {
+    if (progress)
+      progress(comparison);
+  }
+  /// The best plan on fewer devices. One device is asked about twice, and searched once.
+  std::optional<PlanReport> bestOn(int64_t devices);
   void compareKinds();
   void compareCounts();
   void compareAccumulation();
+  void findTooLarge();
   void answerFit();
   void answerDistribution();
   void answerRecomputation();
@@ -101,8 +110,23 @@ private:
   const PlanReport best;
   Advisor &advisor;
   const RunGoal &goal;
+  const ExplanationProgress &progress;
+  /// Answers of bestOn.
+  std::map<int64_t, std::optional<PlanReport>> byDevices;
 };
 } // namespace
+
+std::optional<PlanReport> Explainer::bestOn(int64_t devices) {
+  auto [at, isNew] = byDevices.try_emplace(devices);
+  if (isNew) {
+    Restriction restriction;
+    restriction.devices = devices;
+    // One device is told what it lacks.
+    restriction.mustFit = devices > 1;
+    at->second = advisor.best(restriction);
+  }
+  return at->second;
+}
 
 void Explainer::compareKinds() {
   for (const KindRow &kind : kKinds) {
@@ -141,12 +165,7 @@ void Explainer::compareCounts() {
   }
   std::sort(counts.begin(), counts.end());
   for (int64_t devices : counts) {
-    std::optional<PlanReport> plan = best;
-    if (devices != report.devices) {
-      Restriction restriction;
-      restriction.devices = devices;
-      plan = advisor.best(restriction);
-    }
+    std::optional<PlanReport> plan = devices == report.devices ? best : bestOn(devices);
     if (plan && plan->fits)
       result.counts.push_back({devices, std::move(*plan), 1, 1});
   }
@@ -172,11 +191,15 @@ void Explainer::compareAccumulation() {
   }
 }
 
+void Explainer::findTooLarge() {
+  result.tooLarge = advisor.fasterOnes(best, 3);
+  for (PlanReport &plan : result.tooLarge)
+    plan.reason = formatSeconds(best.seconds - plan.seconds) + " faster, but " + whyBehind(plan, best, report);
+}
+
 void Explainer::answerFit() {
   std::string text;
-  Restriction one;
-  one.devices = 1;
-  std::optional<PlanReport> alone = advisor.best(one);
+  std::optional<PlanReport> alone = bestOn(1);
   if (alone && alone->fits)
     text = "yes, on one device: " + formatBytes(alone->memory.total()) + " of " + formatBytes(report.memoryBytes);
   else if (std::optional<int64_t> fewest = advisor.fewest())
@@ -240,6 +263,7 @@ void Explainer::answerBatch() {
   for (int64_t batch : {report.batch / 2, report.batch * 2}) {
     Restriction restriction;
     restriction.batch = batch;
+    restriction.mustFit = true;
     std::optional<PlanReport> plan = batch > 0 ? advisor.best(restriction) : std::nullopt;
     if (!plan || !plan->fits)
       continue;
@@ -291,22 +315,28 @@ void Explainer::answerCost() {
 }
 
 void Explainer::run() {
+  begin("compare kinds of parallelism");
   compareKinds();
+  begin("compare device counts");
   compareCounts();
+  begin("compare numbers of micro-batches");
   compareAccumulation();
-  result.tooLarge = advisor.fasterOnes(best, 3);
-  for (PlanReport &plan : result.tooLarge)
-    plan.reason = formatSeconds(best.seconds - plan.seconds) + " faster, but " + whyBehind(plan, best, report);
+  begin("search plans that are faster, but too large");
+  findTooLarge();
+  begin("search the fewest devices");
   answerFit();
   answer("where does it run?", placesOf(best.shape, report.domain));
   answerDistribution();
+  begin("compare recomputation");
   answerRecomputation();
+  begin("compare batches");
   answerBatch();
   answerRate();
   answerCost();
 }
 
-Explanation explain(SearchReport report, std::optional<PlanReport> given, Advisor &advisor, const RunGoal &goal) {
+Explanation explain(SearchReport report, std::optional<PlanReport> given, Advisor &advisor, const RunGoal &goal,
+                    const ExplanationProgress &progress) {
   Explanation result;
   result.report = std::move(report);
   if (given) {
@@ -315,7 +345,7 @@ Explanation explain(SearchReport report, std::optional<PlanReport> given, Adviso
                         : whyBehind(*given, result.report.plans.front(), result.report);
     result.given = std::move(given);
   }
-  Explainer(result, advisor, goal).run();
+  Explainer(result, advisor, goal, progress).run();
   return result;
 }
 

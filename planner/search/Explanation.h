@@ -16,6 +16,7 @@
 #define DTCC_PLANNER_SEARCH_EXPLANATION_H
 
 #include "planner/search/SearchReport.h"
+#include <functional>
 
 namespace dtcc::plan {
 
@@ -29,14 +30,16 @@ struct Restriction {
   std::optional<int64_t> microbatches;
   /// Whether all layers are recomputed, or none. If absent, memory decides.
   std::optional<bool> recompute;
+  /// Whether a plan that does not fit is of no use: the advisor need not look for the one that needs least memory.
+  bool mustFit = false;
 };
 
 /// Searches again what an explanation compares with. Each kind of model has one.
 class Advisor {
 public:
   virtual ~Advisor();
-  /// The best plan that is left; where none fits, one that needs least memory, with `fits` false. Nothing
-  /// where none is possible, or the search cannot be asked.
+  /// The best plan that is left; where none fits, one that needs least memory, with `fits` false, or nothing if the
+  /// restriction has no use for it. Nothing where none is possible, or the search cannot be asked.
   virtual std::optional<PlanReport> best(const Restriction &restriction) = 0;
   /// Plans that are faster than `than` and do not fit, fastest first.
   virtual std::vector<PlanReport> fasterOnes(const PlanReport &than, size_t most) { return {}; }
@@ -90,8 +93,12 @@ struct Explanation {
   std::vector<Answer> answers;
 };
 
+/// Called before each comparison with what is compared: "compare device counts".
+using ExplanationProgress = std::function<void(const char *what)>;
+
 /// `report` holds at least one plan. Restrictions that the advisor cannot answer are left out.
-Explanation explain(SearchReport report, std::optional<PlanReport> given, Advisor &advisor, const RunGoal &goal);
+Explanation explain(SearchReport report, std::optional<PlanReport> given, Advisor &advisor, const RunGoal &goal,
+                    const ExplanationProgress &progress = {});
 
 /// The axis of a shape and where its ranks lie: "tp=8 inside a node", "dp=16 over 16 nodes". Ranks are
 /// numbered with tp innermost, then cp, dp and pp; `domain` of them share the fast link.

@@ -46,8 +46,9 @@ std::vector<int64_t> fewerDevices(const SearchReport &report) {
     counts.push_back(count);
   std::sort(counts.begin(), counts.end(), std::greater<>());
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  // One device needs the fewest micro-batches, each of which starts all kernels anew: its work may be less.
   std::erase_if(counts, [&](int64_t count) {
-    return workOf(best) * double(report.devices) / double(count) >= kFewer * best.seconds;
+    return count > 1 && workOf(best) * double(report.devices) / double(count) >= kFewer * best.seconds;
   });
   return counts;
 }
@@ -68,6 +69,7 @@ static std::optional<std::string> hintOfDevices(const SearchReport &report, Advi
   for (int64_t count : fewerDevices(report)) {
     Restriction fewer;
     fewer.devices = count;
+    fewer.mustFit = true;
     std::optional<PlanReport> plan = advisor.best(fewer);
     if (!plan || !plan->fits)
       continue;
@@ -92,6 +94,7 @@ static std::optional<std::string> hintOfBatch(const SearchReport &report, Adviso
     return std::nullopt;
   Restriction larger;
   larger.batch = *batch;
+  larger.mustFit = true;
   std::optional<PlanReport> plan = advisor.best(larger);
   double ratio = plan ? plan->seconds / report.plans.front().estimatedSeconds() : 1;
   if (!plan || !plan->fits || ratio * double(report.batch) / double(*batch) > kOtherBatch)

@@ -161,11 +161,19 @@ constexpr double kUnpriced = std::numeric_limits<double>::infinity();
 constexpr double kFar = 2;
 constexpr size_t kFew = 24;
 
+/// The plans that a search of `keep` plans wants.
+enum class Wanted {
+  /// The best by the finer model, the best by the model of the search, and those that were priced on the way.
+  Ranking,
+  /// The best by the finer model alone.
+  Best
+};
+
 /// The search of one space: shapes in the order of their bounds.
 class BestFirst {
 public:
-  BestFirst(std::vector<Parallelism> given, ShapePricer &pricer, size_t keep)
-      : shapes(std::move(given)), pricer(pricer), keep(keep), threaded(pricer.prepare(shapes)) {}
+  BestFirst(std::vector<Parallelism> given, ShapePricer &pricer, size_t keep, Wanted wanted)
+      : shapes(std::move(given)), pricer(pricer), keep(keep), wanted(wanted), threaded(pricer.prepare(shapes)) {}
   ShapeResult run();
 
 private:
@@ -196,6 +204,8 @@ private:
   /// Shapes that may still be wanted, at most `most` of them, in the order of their closer bounds.
   std::vector<Bounded> next(size_t most);
   Solved solve(size_t shape, double best);
+  /// Seconds by the finer model that a plan must be below to become one of the best that are wanted.
+  double limit() const { return wanted == Wanted::Ranking ? best : finest.size() < keep ? kUnpriced : finest.front(); }
   bool isEnough(double bound) const;
   void add(Solved solved);
   void rank();
@@ -203,6 +213,7 @@ private:
   std::vector<Parallelism> shapes;
   ShapePricer &pricer;
   size_t keep;
+  Wanted wanted;
   bool threaded;
   /// Shapes that were not solved yet, as a heap with the least bound on top.
   std::vector<Bounded> open;
@@ -210,6 +221,8 @@ private:
   double best = kUnpriced;
   /// Modelled times of the `keep` best shapes, the greatest on top.
   std::vector<double> times;
+  /// The `keep` least times by the finer model, the greatest on top, if the best alone are wanted.
+  std::vector<double> finest;
   ShapeResult result;
 };
 
@@ -298,19 +311,28 @@ std::vector<BestFirst::Bounded> BestFirst::next(size_t most) {
   return found;
 }
 
-/// Solves a shape. Its plans are priced by the finer model where they may be faster than `best`, since no finer price
+/// Solves a shape. Its plans are priced by the finer model where they may be faster than `limit`, since no finer price
 /// is below that of the search.
-BestFirst::Solved BestFirst::solve(size_t number, double best) {
+BestFirst::Solved BestFirst::solve(size_t number, double limit) {
   const Parallelism &shape = shapes[number];
   Solved solved{{shape, pricer.solve(shape), kUnpriced}, {}};
   StageSolution &stages = solved.first.stages;
-  if (stages.isInfeasible() || stages.lowerBound >= best)
+  if (stages.isInfeasible() || stages.lowerBound >= limit)
     return solved;
-  if (stages.seconds < best)
-    solved.first.seconds = pricer.refine(shape, stages);
-  for (StageSolution &other : pricer.others(shape, best))
-    if (!other.isInfeasible() && other.seconds < best) {
-      double seconds = pricer.refine(shape, other);
+  double below = limit;
+  auto price = [&](const StageSolution &solution) {
+    if (wanted == Wanted::Ranking)
+      return pricer.refine(shape, solution);
+    // A shape has one plan among the best, so the next must be faster than this one.
+    double seconds = pricer.refineBelow(shape, solution, below);
+    below = std::min(below, seconds);
+    return seconds;
+  };
+  if (stages.seconds < below)
+    solved.first.seconds = price(stages);
+  for (StageSolution &other : pricer.others(shape, below))
+    if (!other.isInfeasible() && other.seconds < below) {
+      double seconds = price(other);
       solved.others.push_back({shape, std::move(other), seconds});
     }
   return solved;
@@ -318,25 +340,39 @@ BestFirst::Solved BestFirst::solve(size_t number, double best) {
 
 /// Can no shape with at least this bound be the best, nor be among the plans that are wanted beside it?
 bool BestFirst::isEnough(double bound) const {
-  if (bound < best)
+  if (bound < limit())
     return false;
+  if (wanted == Wanted::Best)
+    return true;
   return times.size() >= keep ? bound >= times.front() : times.size() >= kFew && bound >= kFar * best;
 }
 
-void BestFirst::add(Solved solved) {
-  times.push_back(solved.first.stages.seconds);
-  std::push_heap(times.begin(), times.end());
-  if (times.size() > keep) {
-    std::pop_heap(times.begin(), times.end());
-    times.pop_back();
+/// Adds a number to a heap of the `most` least, the greatest on top.
+static void addLeast(std::vector<double> &least, double number, size_t most) {
+  least.push_back(number);
+  std::push_heap(least.begin(), least.end());
+  if (least.size() > most) {
+    std::pop_heap(least.begin(), least.end());
+    least.pop_back();
   }
+}
+
+void BestFirst::add(Solved solved) {
+  result.modelled = std::min(result.modelled, solved.first.stages.seconds);
   // The fastest plan of a shape is listed.
   ShapePlan *fastest = &solved.first;
   for (ShapePlan &other : solved.others)
     if (other.seconds < fastest->seconds)
       fastest = &other;
   best = std::min(best, fastest->seconds);
-  result.modelled = std::min(result.modelled, solved.first.stages.seconds);
+  if (wanted == Wanted::Ranking) {
+    addLeast(times, solved.first.stages.seconds, keep);
+  } else {
+    // What is not below the limit has no exact price.
+    if (fastest->seconds >= limit())
+      return;
+    addLeast(finest, fastest->seconds, keep);
+  }
   result.plans.push_back(std::move(*fastest));
 }
 
@@ -359,18 +395,21 @@ void BestFirst::rank() {
 }
 
 ShapeResult BestFirst::run() {
-  /// Shapes that are solved at once; what is solved beyond the last that is wanted does not count.
+  /// Shapes that are solved at once; what is solved beyond the last that is wanted does not count. The first plans say
+  /// which others need no price, so a search for the best begins with few.
   constexpr size_t kAtOnce = 16;
+  size_t atOnce = wanted == Wanted::Best ? 1 : kAtOnce;
   result.shapes = shapes.size();
   result.modelled = kUnpriced;
   boundAll();
   double lowest = kUnpriced;
   std::vector<Solved> solved;
   for (bool ends = false; !ends;) {
-    std::vector<Bounded> shapes = next(threaded ? kAtOnce : 1);
+    std::vector<Bounded> shapes = next(threaded ? atOnce : 1);
+    atOnce = std::min(2 * atOnce, kAtOnce);
     solved.resize(shapes.size());
     // The plans that are priced do not depend on which thread is the first.
-    forAll(shapes.size(), [&, before = best](size_t i) { solved[i] = solve(shapes[i].shape, before); });
+    forAll(shapes.size(), [&, before = limit()](size_t i) { solved[i] = solve(shapes[i].shape, before); });
     ends = shapes.empty();
     for (size_t i = 0; i < shapes.size() && !ends; ++i) {
       if (isEnough(shapes[i].bound)) {
@@ -397,7 +436,11 @@ ShapeResult BestFirst::run() {
 }
 
 ShapeResult searchShapes(std::vector<Parallelism> shapes, ShapePricer &pricer, size_t keep) {
-  return BestFirst(std::move(shapes), pricer, keep).run();
+  return BestFirst(std::move(shapes), pricer, keep, Wanted::Ranking).run();
+}
+
+ShapeResult searchBest(std::vector<Parallelism> shapes, ShapePricer &pricer, size_t count) {
+  return BestFirst(std::move(shapes), pricer, count, Wanted::Best).run();
 }
 
 } // namespace dtcc::plan

@@ -108,6 +108,10 @@ public:
   virtual std::vector<StageSolution> others(const Parallelism &shape, double below) { return {}; }
   /// Seconds of a solved shape by a finer model, which ranks the plans. Default: those of the search.
   virtual double refine(const Parallelism &shape, const StageSolution &solution) { return solution.seconds; }
+  /// The same if it is less than `below`; else any number that is at least `below`, which may cost less to find.
+  virtual double refineBelow(const Parallelism &shape, const StageSolution &solution, double below) {
+    return refine(shape, solution);
+  }
   /// A solved shape's step event by event (StepSimulation.h); without events unless `record`. Empty: the pricer has
   /// none.
   virtual std::optional<cost::StepTimeline> timeline(const Parallelism &shape, const StageSolution &solution,
@@ -137,6 +141,10 @@ struct ShapeResult {
 /// model. The first is what solving and pricing every shape would give. The
 /// search runs on all cores where the pricer allows it, with the same result on one.
 ShapeResult searchShapes(std::vector<Parallelism> shapes, ShapePricer &pricer, size_t keep = 100);
+
+/// The `count` best plans by the finer model, and no others: what solving and pricing every shape would give. Of a few
+/// plans this takes less time than searchShapes, which prices all plans that the model of the search likes.
+ShapeResult searchBest(std::vector<Parallelism> shapes, ShapePricer &pricer, size_t count = 1);
 
 } // namespace dtcc::plan
 

@@ -62,7 +62,7 @@ std::optional<FewestDevices> fewestDevices(TransformerProblem problem, const Sha
     if (shares)
       std::erase_if(shapes, [](const Parallelism &shape) { return shape.zero == 0 && shape.dp * shape.cp > 1; });
     TransformerPricer pricer(problem);
-    ShapeResult result = searchShapes(shapes, pricer, 1);
+    ShapeResult result = searchBest(shapes, pricer);
     if (!result.plans.empty())
       return FewestDevices{devices, describe(problem, pricer, result.plans[0])};
   }

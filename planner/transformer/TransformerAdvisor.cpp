@@ -80,9 +80,11 @@ std::optional<PlanReport> TransformerAdvisor::best(const Restriction &restrictio
     return price(problem, *restriction.mesh, *restriction.recompute);
   std::vector<Parallelism> shapes = enumerateShapes(within);
   TransformerPricer pricer(problem);
-  ShapeResult result = searchShapes(shapes, pricer, 20);
+  ShapeResult result = searchBest(shapes, pricer);
   if (!result.plans.empty())
     return describe(problem, pricer, result.plans[0]);
+  if (restriction.mustFit)
+    return std::nullopt;
   std::optional<PlanReport> least;
   for (const Parallelism &shape : shapes) {
     // Less at once needs less.

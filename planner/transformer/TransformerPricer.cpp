@@ -322,11 +322,14 @@ cost::StepSeconds TransformerPricer::priceMixed(const Parallelism &shape, const 
   return seconds;
 }
 
-cost::StepSeconds TransformerPricer::price(const Parallelism &shape, const StageSolution &solution) const {
+cost::StepSeconds TransformerPricer::price(const Parallelism &shape, const StageSolution &solution,
+                                           double below) const {
   if (!given.kinds.empty())
     return priceMixed(shape, solution);
   cost::StepProblem step = stepOf(shape, solution);
   cost::StepSeconds seconds = cost::priceStep(step, constants);
+  if (seconds.total() >= below)
+    return seconds;
   llvm::Expected<cost::StepTimeline> timeline = simulate(step, constants);
   if (!timeline) {
     llvm::consumeError(timeline.takeError());

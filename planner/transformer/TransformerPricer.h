@@ -63,13 +63,17 @@ public:
   double refine(const Parallelism &shape, const StageSolution &solution) override {
     return price(shape, solution).total();
   }
+  double refineBelow(const Parallelism &shape, const StageSolution &solution, double below) override {
+    return price(shape, solution, below).total();
+  }
   std::optional<cost::StepTimeline> timeline(const Parallelism &shape, const StageSolution &solution,
                                              bool record = true) override;
   /// A solved shape as a step to price or to simulate.
   cost::StepProblem stepOf(const Parallelism &shape, const StageSolution &solution) const;
   /// The parts of a solved shape's step by the formulas (cost/Step.h); where its simulation ends later, the waits
-  /// that these do not know count as bubble, or with one stage as communication of dp.
-  cost::StepSeconds price(const Parallelism &shape, const StageSolution &solution) const;
+  /// that these do not know count as bubble, or with one stage as communication of dp. A step that takes at least
+  /// `below` by the formulas is not simulated.
+  cost::StepSeconds price(const Parallelism &shape, const StageSolution &solution, double below = kNever) const;
   /// Numbers of layers that are recomputed as a whole, and of those whose saved activations are offloaded.
   int64_t recomputed(const StageSolution &solution) const;
   /// Whether a layer in this mode computes anything again.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/Explain.h"
+#include "compiler/console/StatusLine.h"
 #include "planner/transformer/TransformerAdvisor.h"
 #include "tools/dtcc-plan/pages/ReportFiles.h"
 #include "tools/dtcc-plan/queries/GraphAdvisor.h"
@@ -85,7 +86,7 @@ static std::vector<plan::Explanation::OtherSoftware> searchOtherSoftware(const A
       llvm::consumeError(search.takeError());
       continue;
     }
-    llvm::Expected<plan::SearchReport> report = search->run(1);
+    llvm::Expected<plan::SearchReport> report = search->runBest();
     if (report)
       found.push_back({search->given.softwareName, habitsOf(search->given.software), report->plans.front()});
     else
@@ -138,9 +139,14 @@ llvm::Error dtcc::printExplanation(const Arguments &arguments, llvm::raw_ostream
     advisor = std::make_unique<plan::TransformerAdvisor>(query->sizes->problem, query->sizes->space);
   else
     advisor = std::make_unique<GraphAdvisor>(*query, *report);
-  plan::Explanation explanation = plan::explain(std::move(*report), std::move(priced), *advisor, goal);
-  if (arguments.has("transformer") && !query->sizes)
+  std::optional<Status> status;
+  auto show = [&](const char *what) { status.emplace(what); };
+  plan::Explanation explanation = plan::explain(std::move(*report), std::move(priced), *advisor, goal, show);
+  if (arguments.has("transformer") && !query->sizes) {
+    show("compare other software");
     explanation.otherSoftware = searchOtherSoftware(arguments);
+  }
+  status.reset();
   if (llvm::Error error = files.write(explanation.report, &explanation))
     return error;
   arguments.has("json") ? printExplanationJson(explanation, stream) : printExplanation(explanation, stream);

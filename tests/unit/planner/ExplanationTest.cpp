@@ -54,11 +54,13 @@ class SlowAdvisor : public Advisor {
 public:
   std::optional<PlanReport> best(const Restriction &restriction) override {
     PlanReport plan;
+    askedForOne += restriction.devices == 1;
     plan.shape.dp = restriction.devices ? restriction.devices : 8;
     plan.parts.compute = plan.seconds = std::max(3.0, 8.0 / double(plan.shape.dp));
     plan.memory.parameters = 1 << 20;
     return plan;
   }
+  int askedForOne = 0;
 };
 
 std::string answerTo(const Explanation &explanation, const std::string &question) {
@@ -75,7 +77,14 @@ TEST(Explanation, SaysWhenNotToDistribute) {
   report.memoryBytes = 1 << 30;
   report.sequence = 100;
   report.plans = {*advisor.best({})};
-  Explanation explanation = explain(report, std::nullopt, advisor, {800e6, 2, 2, 1e-3});
+  std::vector<std::string> compared;
+  Explanation explanation =
+      explain(report, std::nullopt, advisor, {800e6, 2, 2, 1e-3}, [&](const char *what) { compared.push_back(what); });
+  // One device is part of two answers and searched once.
+  EXPECT_EQ(advisor.askedForOne, 1);
+  ASSERT_FALSE(compared.empty());
+  EXPECT_EQ(compared.front(), "compare kinds of parallelism");
+  EXPECT_EQ(compared.back(), "compare batches");
   ASSERT_EQ(explanation.counts.size(), 4u);
   EXPECT_EQ(explanation.counts[1].devices, 2);
   EXPECT_DOUBLE_EQ(explanation.counts[1].speedup, 2);

@@ -109,6 +109,52 @@ TEST(ShapeSearch, LeavesShapesUnsolved) {
   EXPECT_LT(found.solved, shapes.size());
 }
 
+/// Ranks plans anew. Of plans that are not wanted it tells no price but the limit that they exceed.
+class FinePricer : public RandomPricer {
+public:
+  using RandomPricer::RandomPricer;
+  double refine(const Parallelism &shape, const StageSolution &solution) override {
+    ++priced;
+    return exact(shape, solution);
+  }
+  double refineBelow(const Parallelism &shape, const StageSolution &solution, double below) override {
+    if (exact(shape, solution) >= below)
+      return below;
+    return refine(shape, solution);
+  }
+  static double exact(const Parallelism &shape, const StageSolution &solution) {
+    return solution.seconds * (1 + double(std::hash<std::string>()(shape.str()) % 100) / 200);
+  }
+  size_t priced = 0;
+};
+
+TEST(ShapeSearch, BestByTheFinerModelAlone) {
+  size_t priced = 0, ranked = 0;
+  for (unsigned seed = 0; seed < 600; ++seed) {
+    std::vector<Parallelism> shapes = enumerateShapes(smallSpace(seed));
+    FinePricer pricer(seed), ranking(seed);
+    std::vector<double> all;
+    for (const Parallelism &shape : shapes)
+      if (StageSolution solution = pricer.solve(shape); !solution.isInfeasible())
+        all.push_back(FinePricer::exact(shape, solution));
+    std::sort(all.begin(), all.end());
+    size_t count = 1 + seed % 4;
+    ShapeResult found = searchBest(shapes, pricer, count);
+    ASSERT_EQ(found.plans.size(), std::min(count, all.size())) << seed;
+    for (size_t i = 0; i < found.plans.size(); ++i)
+      ASSERT_NEAR(found.plans[i].seconds, all[i], 1e-9) << seed;
+    if (all.empty())
+      continue;
+    ASSERT_LE(found.lowerBound, all[0] + 1e-9) << seed;
+    if (count > 1)
+      continue;
+    searchShapes(shapes, ranking, 1);
+    priced += pricer.priced;
+    ranked += ranking.priced;
+  }
+  EXPECT_LT(priced, ranked) << "the other plans are not priced";
+}
+
 TEST(ShapeSearch, EnumeratesWhatDivides) {
   ShapeSpace space;
   space.devices = 8;

@@ -65,16 +65,21 @@ bool GraphAdvisor::confirm(SearchResult &result) {
   return succeeded(confirmPlans(module, query.options, result, /*silent=*/true));
 }
 
-std::optional<plan::PlanReport> GraphAdvisor::bestOf(const PlanRequest &request, SearchLimits limits, int64_t other) {
-  limits.keep = kKept;
+std::optional<plan::PlanReport> GraphAdvisor::bestOf(const PlanRequest &request, SearchLimits limits, int64_t other,
+                                                     bool mustFit) {
+  limits.keep = 1;
+  limits.bestOnly = true;
   mlir::FailureOr<SearchResult> result = search(request, limits, other);
   if (succeeded(result) && result->report.plans.front().fits)
     return std::move(result->report.plans.front());
+  if (mustFit)
+    return std::nullopt;
   PlanRequest least = request;
   if (!least.recompute)
     least.recompute = plan::Recompute::Full;
   limits.anyMemory = true;
   limits.keep = kNearest;
+  limits.bestOnly = false;
   result = search(least, limits, other);
   if (failed(result))
     return std::nullopt;
@@ -110,22 +115,29 @@ std::optional<plan::PlanReport> GraphAdvisor::best(const plan::Restriction &rest
     return isMesh(shape, mesh) && (restriction.microbatches || (shape.microbatches == mesh.microbatches &&
                                                                 shape.scheduleName() == mesh.scheduleName()));
   };
-  return bestOf(request, limits, restriction.batch);
+  return bestOf(request, limits, restriction.batch, restriction.mustFit);
 }
 
 std::vector<plan::PlanReport> GraphAdvisor::fasterOnes(const plan::PlanReport &than, size_t most) {
   SearchLimits limits;
   limits.anyMemory = true;
-  limits.keep = kKept;
+  limits.bestOnly = true;
   std::vector<plan::PlanReport> plans;
-  mlir::FailureOr<SearchResult> result = search(query.request, limits);
-  if (failed(result))
-    return plans;
-  for (plan::PlanReport &plan : result->report.plans) {
-    if (plan.seconds >= than.seconds || plans.size() == most)
+  // Most plans that are faster do not fit, so the search seldom has to be repeated for more.
+  for (limits.keep = most; limits.keep <= kKept; limits.keep *= 2) {
+    plans.clear();
+    mlir::FailureOr<SearchResult> result = search(query.request, limits);
+    if (failed(result))
       break;
-    if (!plan.fits)
-      plans.push_back(std::move(plan));
+    const size_t found = result->report.plans.size();
+    bool allFaster = true;
+    for (plan::PlanReport &plan : result->report.plans) {
+      allFaster &= plan.seconds < than.seconds;
+      if (allFaster && !plan.fits && plans.size() < most)
+        plans.push_back(std::move(plan));
+    }
+    if (plans.size() == most || !allFaster || found < limits.keep)
+      break;
   }
   return plans;
 }
@@ -134,7 +146,8 @@ std::optional<int64_t> GraphAdvisor::fewest() {
   // With heterogeneous devices the number depends on the device kind.
   if (isThisMachine(query.options) || !query.kinds.empty())
     return std::nullopt;
-  std::optional<FewestDevices> found = fewestDevices(query.graph->module(), query.options, query.request);
+  std::optional<FewestDevices> found =
+      fewestDevices(query.graph->module(), query.options, query.request, 1, &query.pricers);
   return found ? std::optional(found->devices) : std::nullopt;
 }
 

@@ -34,8 +34,8 @@ public:
 private:
   using Allows = std::function<bool(const plan::Parallelism &)>;
   mlir::FailureOr<SearchResult> search(const PlanRequest &request, const SearchLimits &limits, int64_t batch = 0);
-  /// The fastest plan that fits, or else the plan that needs the least memory.
-  std::optional<plan::PlanReport> bestOf(const PlanRequest &request, SearchLimits limits, int64_t batch = 0);
+  /// The fastest plan that fits, or else the plan that needs the least memory unless it must fit.
+  std::optional<plan::PlanReport> bestOf(const PlanRequest &request, SearchLimits limits, int64_t batch, bool mustFit);
   /// Returns false if no plan can be compiled.
   bool confirm(SearchResult &result);
   /// Prices the step of a plan. The report's memory is the search's estimate, unless a program confirmed it on the way.

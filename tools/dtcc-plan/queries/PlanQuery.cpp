@@ -215,7 +215,7 @@ llvm::Expected<plan::SearchReport> PlanQuery::search(size_t top, bool record, bo
 
 llvm::Expected<plan::SearchReport> PlanQuery::searchBest() const {
   if (sizes)
-    return sizes->run(1);
+    return sizes->runBest();
   SearchLimits limits;
   limits.pricers = &pricers;
   limits.silent = true;

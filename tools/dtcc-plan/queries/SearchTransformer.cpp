@@ -212,6 +212,20 @@ void TransformerSearch::describe(plan::SearchReport &report) const {
 }
 
 llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top, bool record) const {
+  auto find = [&](std::vector<plan::Parallelism> shapes, plan::ShapePricer &pricer) {
+    return plan::searchShapes(std::move(shapes), pricer, std::max<size_t>(100, top));
+  };
+  return run(find, top, record);
+}
+
+llvm::Expected<plan::SearchReport> TransformerSearch::runBest() const {
+  auto find = [](std::vector<plan::Parallelism> shapes, plan::ShapePricer &pricer) {
+    return plan::searchBest(std::move(shapes), pricer);
+  };
+  return run(find, 1, /*record=*/false);
+}
+
+llvm::Expected<plan::SearchReport> TransformerSearch::run(Find find, size_t top, bool record) const {
   std::vector<plan::Parallelism> shapes = plan::enumerateShapes(space);
   if (shapes.empty() && !problem.kinds.empty())
     return llvm::createStringError(
@@ -221,7 +235,7 @@ llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top, bool recor
     return llvm::createStringError("no sizes of axes take all " + llvm::Twine(problem.devices) +
                                    " devices and divide the batch of " + llvm::Twine(problem.batch) + " as given");
   plan::TransformerPricer pricer(problem);
-  plan::ShapeResult result = plan::searchShapes(shapes, pricer, std::max<size_t>(100, top));
+  plan::ShapeResult result = find(shapes, pricer);
   if (result.plans.empty())
     return noneFits(*this, shapes.size());
   plan::SearchReport report = plan::reportOf(problem, pricer, result, top, record);

@@ -31,8 +31,14 @@ struct TransformerSearch {
   /// The `top` best plans. An error says what does not divide, or what the nearest plan lacks where none fits.
   /// `record`: with the timeline of the best.
   llvm::Expected<plan::SearchReport> run(size_t top, bool record = false) const;
+  /// The best plan alone, which takes less time than run(1): the runners-up are not priced.
+  llvm::Expected<plan::SearchReport> runBest() const;
   /// The report without plans: what was asked.
   void describe(plan::SearchReport &report) const;
+
+private:
+  using Find = llvm::function_ref<plan::ShapeResult(std::vector<plan::Parallelism>, plan::ShapePricer &)>;
+  llvm::Expected<plan::SearchReport> run(Find find, size_t top, bool record) const;
 };
 
 /// Reads --gradients into `type`, which stays as it is without the option.
