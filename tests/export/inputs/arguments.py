@@ -10,6 +10,7 @@ import onnx
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence
 
 import dtcc_export
 
@@ -50,6 +51,18 @@ class Scaled(Calls):
         return (self.words(ids) * scale).mean()
 
 
+class Misfit(Calls):
+    def forward(self, ids):
+        return self.through(self.words(ids)).mean()
+
+    def through(self, x):
+        return self.unread(x)
+
+
+def turned(x):
+    return x if x.sum() > 0 else -x
+
+
 BOTH = {"x": torch.randn(4, 8), "y": torch.randint(0, 5, (4,))}
 IDS = {"ids": torch.randint(0, 9, (4, 6))}
 OPEN = {"ids": {0: "batch", 1: "seq"}}
@@ -80,6 +93,15 @@ REFUSED = {
     "out of dynamic=": (Calls(lambda x: x.split(4, 1)[1]), IDS, {"dynamic": OPEN}),
     "the module takes no size of dimension 1 of 'ids' but the example's":
         (Calls(lambda x: x.split([2, 4], 1)[1]), IDS, {"dynamic": OPEN}),
+    "forward has no argument 'words', and no loss takes it, got arguments: ids, scale; name the example inputs after":
+        (Scaled(None), {"ids": IDS["ids"], "words": IDS["ids"]}, {}),
+    "forward needs 'scale', which is no example input, got: ids": (Scaled(None), IDS, {}),
+    "forward branches on what a tensor holds, which no trace knows (return x if x.sum() > 0 else -x): choose by torch.where":
+        (Calls(turned), IDS, {}),
+    "X [3, 2]. (return self.unread(x))":
+        (Misfit(None), IDS, {"dynamic": OPEN}),
+    "pack_padded_sequence cannot be exported: its lengths decide how many samples each step has":
+        (Calls(lambda x: pack_padded_sequence(x, torch.full((x.shape[0],), 3), batch_first=True).data), IDS, {}),
     "'aten.linalg_qr' has no form in ONNX": (Calls(lambda x: torch.linalg.qr(x)[1]), IDS, {}),
 }
 

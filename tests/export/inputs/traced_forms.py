@@ -154,6 +154,27 @@ def gamma_functions(self, x):
     return x * (positive + negative + torch.mvlgamma(x.abs() + 1.5, 3)) / 100
 
 
+def special_functions(self, x):
+    """Operands in every range of the approximations, with signs, at 0, and near the ends."""
+    inside = torch.tanh(x) * 0.999
+    quantiles = torch.special.ndtri(torch.sigmoid(x)) + torch.special.ndtri(torch.sigmoid(4 * x - 8)) / 10
+    inverse = torch.erfinv(inside) + torch.special.erfinv(inside ** 3) + (inside * 0.5).erfinv_()
+    bessel = torch.i0(x) + torch.special.i1(3 * x) / 10 + torch.special.i0e(4 * x) + torch.special.i1e(x - x)
+    return x * (quantiles + inverse + bessel + torch.special.i0(inside * 20) / 1e7 + torch.special.i1e(8 * x)) / 10
+
+
+def unrolled(self, x):
+    """A loop of so many calls that the export takes each apart by itself: a number less a tensor, several results, and what a
+    region without gradients moves to another type."""
+    with torch.no_grad():
+        state = torch.tanh(x[:, 0].to(torch.float64)).to(x.dtype)
+    for step in range(60):
+        both = torch.sigmoid(torch.cat([state, x[:, step % LENGTH]], -1))
+        gate, value = both[:, :WIDTH], both[:, WIDTH:]
+        state = gate * state + (1 - gate) * torch.tanh(value - state)
+    return x * state.unsqueeze(1) + torch.stack(torch.broadcast_tensors(state, state[:1])).mean()
+
+
 def statistics(self, x):
     rows, weights = x[0], torch.linspace(0.5, 1, WIDTH, dtype=x.dtype)
     spread = rows.cov(correction=0) + torch.cov(rows, fweights=torch.arange(1, WIDTH + 1), aweights=weights)
@@ -194,7 +215,7 @@ FORMS = (complex_rotary, chunk_of_symbol, chunk_of_unequal_parts, number_first, 
          greatest_of_unequal_windows, sum_over_alignments, hypotenuse,
          moved_layer, nothing_to_flatten, running, least_of_some, chosen_of_two, counted_smaller, beside_each_other,
          more_than_places, gaussian_loss, in_double, weighted_and_smoothed,
-         tails, gamma_functions, statistics, extremes_of_all, of_many, drawn)
+         tails, gamma_functions, special_functions, unrolled, statistics, extremes_of_all, of_many, drawn)
 ROWS = against_torch.STEPS * against_torch.BATCH
 
 if __name__ == "__main__":

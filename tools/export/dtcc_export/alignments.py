@@ -3,8 +3,8 @@
 """ctc_loss, for which ONNX has no operator, written out as a sum over alignments: https://doi.org/10.1145/1143844.1143891.
 
 The recursion takes one step after the other over the states of each sample, its labels with a blank before, between and
-behind them. Its gradient is PyTorch's own, which counts log_probs as a log_softmax: it adds exp(log_probs) to the
-derivative, which a log_softmax then removes.
+behind them. It is one call of the traced program, and a node of Scan in the file (scans.py). Its gradient is PyTorch's own,
+which counts log_probs as a log_softmax: it adds exp(log_probs) to the derivative, which a log_softmax then removes.
 """
 import contextlib
 
@@ -15,7 +15,7 @@ from .losses import ExportError
 from .operators import REPLACE
 
 FAR = 1e30  # Stands for infinity, whose difference from itself is not a number.
-MOST_STEPS = 128  # The time of a trace grows faster than the number of steps.
+MOST_STEPS = 3072  # dtcc writes the steps out, at most 65,536 nodes of a model: each step has 17.
 MEAN, SUM = 1, 2
 
 
@@ -26,6 +26,35 @@ def log_sum(*terms):
         high = torch.maximum(high, term)
     high = high.detach()
     return high + torch.log(sum(torch.exp(term - high) for term in terms))
+
+
+def walked(alpha, emitted, counted, passed):
+    """The states' logarithms behind all steps. alpha [n, states] before the first; emitted [steps, n, states] of their labels;
+    counted [steps, n, 1]; passed [n, states], 0 where the state but one before may come before, and -FAR elsewhere."""
+    for emission, counts in zip(emitted, counted):
+        before = F.pad(alpha, (2, 0), value=-FAR)
+        moved = log_sum(alpha, before[:, 1:-1], before[:, :-2] + passed) + emission
+        alpha = torch.where(counts, moved, alpha)
+    return alpha
+
+
+@torch.library.custom_op("dtcc::alignments", mutates_args=())
+def alignments(start: torch.Tensor, emitted: torch.Tensor, counted: torch.Tensor, passed: torch.Tensor) -> torch.Tensor:
+    return walked(start.clone(), emitted, counted, passed)
+
+
+def gradients_of_alignments(context, gradient):
+    start, emitted, counted, passed = context.saved_tensors
+    with torch.enable_grad():
+        operands = [each.detach().requires_grad_() for each in (start, emitted, passed)]
+        found = torch.autograd.grad(walked(*operands[:2], counted, operands[2]), operands, gradient)
+    return found[0], found[1], None, found[2]
+
+
+alignments.register_fake(lambda start, *_: torch.empty_like(start))
+alignments.register_autograd(gradients_of_alignments,
+                             setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs))
+ALIGNMENTS = torch.ops.dtcc.alignments.default
 
 
 def rows_of(targets, lengths):
@@ -53,11 +82,8 @@ def losses_of(logs, labels, input_lengths, target_lengths, blank):
     passed = F.pad(torch.where(states[:, 2:] != states[:, :-2], 0.0, -FAR), (2, 0), value=-FAR).to(logs.dtype)
     emitted = logs.gather(2, states.expand(logs.shape[0], -1, -1)).clamp(min=-FAR)
     start = torch.arange(states.shape[1], device=logs.device).clamp(max=1).to(logs.dtype) * -FAR
-    alpha = start.expand(states.shape)
-    for step, emission in enumerate(emitted.unbind(0)):
-        before = F.pad(alpha, (2, 0), value=-FAR)
-        moved = log_sum(alpha, before[:, 1:-1], before[:, :-2] + passed) + emission
-        alpha = torch.where(step < input_lengths[:, None], moved, alpha)
+    counted = torch.arange(logs.shape[0], device=logs.device)[:, None, None] < input_lengths[:, None]
+    alpha = ALIGNMENTS(start.expand(states.shape), emitted, counted, passed)
     ends = alpha.gather(1, torch.stack([2 * target_lengths, (2 * target_lengths - 1).clamp(min=0)], 1))
     return -log_sum(ends[:, 0], torch.where(target_lengths > 0, ends[:, 1], -FAR))
 
@@ -67,9 +93,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     single = log_probs.dim() == 2
     logs = log_probs.unsqueeze(1) if single else log_probs
     steps = logs.shape[0]
-    if not isinstance(steps, int):
-        raise ValueError("ctc_loss needs a number of steps that is known")
-    if steps > MOST_STEPS:
+    if isinstance(steps, int) and steps > MOST_STEPS:
         raise ExportError(f"ctc_loss is written out step by step, number of steps must be at most {MOST_STEPS}, got: {steps}")
     labels = targets.reshape(1, -1) if single else rows_of(targets, target_lengths)
     input_lengths, target_lengths = as_tensor(input_lengths, logs), as_tensor(target_lengths, logs)

@@ -11,14 +11,16 @@ import os
 import re
 import tempfile
 import warnings
+from unittest import mock
 
 import onnx_ir as ir
 import onnxscript.optimizer
 import torch
 from onnx_ir.tensor_adapters import TorchTensor
+from torch.export import _trace
 
 from . import adapters as low_rank
-from . import alignments, compare, forms, gradients, manifest, notes, operators
+from . import alignments, compare, decompositions, forms, gradients, manifest, notes, operators, scans
 from . import graph as surgery
 from .losses import ExportError, ExportWarning, with_loss
 from .rewrite import rewrite_lossy_calls
@@ -140,16 +142,23 @@ def check_batch_norms(module):
                               "exported; give it a momentum")
 
 
+# Loggers of PyTorch's that print pages about what export() says in one line, or about packages that nobody asked for.
+LOGGERS = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes", "torch.onnx._internal.exporter._registration")
+
+
 @contextlib.contextmanager
 def quiet():
     """Four warnings of PyTorch's own are not shown: about two inputs whose dimensions have one symbol, which is wanted, about
     empty attributes, which its exporter writes itself, about a check of sizes in its traces of recurrent layers, and about
-    the list of weights that these layers keep."""
+    the list of weights that these layers keep. Nor are the pages that it prints where a trace fails."""
     def shown(record):
         return "Attribute type is ambiguous" not in record.getMessage()
 
     logger = logging.getLogger("onnx_ir._convenience")
     logger.addFilter(shown)
+    levels = {name: logging.getLogger(name).level for name in LOGGERS}
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "# The axis name: ")
@@ -158,6 +167,8 @@ def quiet():
             yield
     finally:
         logger.removeFilter(shown)
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
 
 
 class NoForm(ValueError):
@@ -203,7 +214,10 @@ def refusals():
         if held:
             raise ExportError(f"the module takes no size of dimension {held[2]} of '{held[1]}' but the example's: leave that "
                               "dimension out of dynamic=") from error
-        raise ExportError(f"the module cannot be traced for ONNX: {notes.reason(error)}") from error
+        branch = "Could not guard on data-dependent expression" in str(error)
+        raise ExportError("forward branches on what a tensor holds, which no trace knows" + gradients.place_of(error) + ": choose by "
+                          "torch.where, or give a number that does not change as a plain number" if branch else
+                          f"the module cannot be traced for ONNX: {notes.reason(error)}{gradients.place_of(error)}") from error
 
 
 @dataclasses.dataclass
@@ -224,7 +238,7 @@ def trace(wrapper, inputs, dynamic, opset):
         names = {symbol for dims in shapes.values() for symbol in dims.values()}
         dims = {symbol: torch.export.Dim.DYNAMIC for symbol in names}
         with notes.noted(wrapper), forms.still_modules(), forms.open_lengths(), forms.traceable_functions(), \
-                alignments.written_out():
+                alignments.written_out(), mock.patch.object(_trace, "print", lambda *_, **__: None, create=True):
             program = torch.export.export(
                 wrapper, (), kwargs=inputs, strict=False,
                 dynamic_shapes={n: {a: dims[s] for a, s in d.items()} for n, d in shapes.items()})
@@ -232,10 +246,10 @@ def trace(wrapper, inputs, dynamic, opset):
         moving = gradients.moving_statistics(program)
         without_gradient = compare.check_trace(program, wrapper, inputs, {*changed, *moving})
         program = rewrite_lossy_calls(program)
-        with forms_needed(program):
+        with forms_needed(program), decompositions.of_single_calls():
             exported = torch.onnx.export(program, (), kwargs=inputs, dynamo=True, dynamic_shapes=shapes, optimize=False,
                                          verbose=False, opset_version=opset,
-                                         custom_translation_table=operators.TRANSLATIONS)
+                                         custom_translation_table={**operators.TRANSLATIONS, **scans.TRANSLATIONS})
     return Traced(exported.model, changed, unread, moving, without_gradient)
 
 
@@ -320,7 +334,8 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
 
     if trains:
         surgery.switch_on_dropout(graph)
-    with surgery.hidden(graph, kept + statistics), surgery.distinct_dropouts(graph), surgery.exact_constants():
+    with surgery.hidden(graph, kept + statistics), surgery.distinct_dropouts(graph), surgery.exact_constants(), \
+            surgery.quick_matches():
         onnxscript.optimizer.optimize_ir(model)
     surgery.drop_traces(model)
     operators.define(model)

@@ -7,6 +7,7 @@ of operators.py, and what forward leaves in buffers outputs.
 """
 import operator
 import os
+import traceback
 
 import torch
 import torch.utils._pytree as pytree
@@ -20,7 +21,7 @@ SET_GRAD = torch.ops.higher_order.wrap_with_set_grad_enabled
 # Norms by the batch's or the sample's statistics, if argument 5 holds; arguments 3 and 4 are the running ones.
 NORMS = (torch.ops.aten.batch_norm.default, torch.ops.aten.instance_norm.default)
 MOMENTUM = 6
-LIBRARY = os.path.dirname(torch.__file__)
+LIBRARY, HERE = os.path.dirname(torch.__file__), os.path.dirname(__file__)
 DETACHES = (torch.ops.aten.detach.default, torch.ops.aten.detach_.default)
 
 
@@ -75,8 +76,19 @@ def place(node):
     own = [code for file, code in frames if LIBRARY not in file] or [code for _, code in frames]
     if not own:
         return ""
-    opened = own[-1].count("(") - own[-1].count(")")  # of a call that goes on in further lines
-    return f" ({own[-1]}{'..' + ')' * opened if opened > 0 else ''})"
+    return bracketed(own[-1])
+
+
+def bracketed(code):
+    opened = code.count("(") - code.count(")")  # of a call that goes on in further lines
+    return f" ({code}{'..' + ')' * opened if opened > 0 else ''})"
+
+
+def place_of(error):
+    """The line of the user's code in which an error came up, in brackets: the last of its stack outside PyTorch and this script."""
+    own = [frame.line for frame in traceback.extract_tb(error.__traceback__)
+           if frame.line and not frame.filename.startswith((LIBRARY, HERE))]
+    return bracketed(own[-1]) if own else ""
 
 
 def base(node):

@@ -6,7 +6,7 @@ import itertools
 from unittest import mock
 
 import onnx_ir as ir
-from onnxscript.rewriter import _matcher, _pattern_ir
+from onnxscript.rewriter import _basics, _matcher, _pattern_ir
 
 from .operators import TRACKED_INSTANCE_NORM
 
@@ -48,6 +48,43 @@ def exact_constants():
 
     with mock.patch.object(_matcher.SimplePatternMatcher, "_match_constant", match):
         yield
+
+
+class Candidates:
+    """A graph of which a matcher sees a few nodes alone."""
+
+    def __init__(self, graph, nodes):
+        self.graph, self.nodes = getattr(graph, "graph", graph), nodes
+
+    def __iter__(self):
+        return iter(self.nodes)
+
+
+@contextlib.contextmanager
+def quick_matches():
+    """Lets the exporter's optimizer reject a node by its kind before it sets up a match, which changes no result.
+
+    A rule of several nodes, such as that of slices which become a split, lists the whole graph for every node: the time of
+    an unrolled loop then grows with the square of its steps. Its nodes read one value, so the readers of that value suffice.
+    """
+    matches, nothing = _matcher.SimplePatternMatcher.match, _basics.MatchResult().fail("another kind of node")
+
+    def match(matcher, model, graph, node, **options):
+        first, *others = matcher.pattern.output_nodes
+        kind = first.op_identifier()
+        if kind is not None and kind[:2] != (node.domain, node.op_type):
+            return nothing
+        if others and first.inputs and all(each.inputs[:1] == first.inputs[:1] for each in others):
+            graph = Candidates(graph, readers_of(node.inputs[0]))
+        return matches(matcher, model, graph, node, **options)
+
+    with mock.patch.object(_matcher.SimplePatternMatcher, "match", match):
+        yield
+
+
+def readers_of(value):
+    """The nodes that read a value, each once."""
+    return list(dict.fromkeys(reader for reader, _ in value.uses()))
 
 
 @contextlib.contextmanager
@@ -146,7 +183,7 @@ def name_buffers(graph, changed):
 def separate_names(graph):
     """Renames values inside that have the name of an initializer or an input: a buffer 'mean' and the result of mean()."""
     taken = set(graph.initializers) | {v.name for v in graph.inputs}
-    values = [v for node in graph for v in node.outputs]
+    values = [v for node in ir.traversal.RecursiveGraphIterator(graph) for v in node.outputs]
     used = taken | {v.name for v in values}
     for value in values:
         if value.name in taken and value not in graph.outputs:

@@ -133,6 +133,16 @@ def plan_loss(loss, input_names):
     return (lambda output, **t: loss(output, **t)), names, names, {"kind": "custom"}
 
 
+def check_arguments(parameters, needed, passed):
+    """Raises ExportError unless forward, which has the parameters, takes what is passed and nothing else that it needs."""
+    if unknown := [n for n in passed if n not in parameters]:
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+            raise ExportError(f"forward has no argument '{unknown[0]}', and no loss takes it, got arguments: {', '.join(parameters)}; "
+                              "name the example inputs after the arguments of forward and of the loss")
+    if missing := [n for n in parameters if n in needed and n not in passed]:
+        raise ExportError(f"forward needs '{missing[0]}', which is no example input, got: {', '.join(passed)}")
+
+
 def with_loss(module, input_names, loss):
     """A module whose forward takes the inputs by name and returns the loss.
 
@@ -140,8 +150,10 @@ def with_loss(module, input_names, loss):
     exporter names the graph's inputs after its signature.
     """
     function, consumed, targets, described = plan_loss(loss, input_names)
-    needed = {n for n, p in inspect.signature(module.forward).parameters.items() if p.default is p.empty}
+    parameters = inspect.signature(module.forward).parameters
+    needed = {n for n, p in parameters.items() if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
     passed = [n for n in input_names if n not in consumed or n in needed]
+    check_arguments(parameters, needed, passed)
     signature = ", ".join(input_names)
     source = (f"def forward(self, {signature}):\n"
               f"    output = self.model({', '.join(f'{n}={n}' for n in passed)})\n"

@@ -18,6 +18,9 @@ from .operators import COTANGENT, PULLED_BACK
 # PyTorch's own, which `noted` puts another in the place of.
 APPLY = torch.autograd.Function.__dict__["apply"]
 
+# What PyTorch generates for torch.ops.dtcc.alignments, a call that stays in the trace.
+KEPT = "GeneratedBackwardFor_dtcc_alignments_default"
+
 
 class Context:
     """What forward and backward of an autograd.Function find as `ctx`."""
@@ -50,6 +53,8 @@ def apply_noted(cls, *args, **kwargs):
     """Instead of autograd.Function.apply: forward, and backward of a gradient that is yet to come."""
     if cls.__module__.startswith("torch._higher_order_ops."):
         return APPLY.__get__(None, cls)(*args, **kwargs)  # tracing's own, whose forward must see what traces it
+    if cls.__name__ == KEPT:
+        return APPLY.__get__(None, cls)(*args, **kwargs)
     if cls is torch.utils.checkpoint.CheckpointFunction:
         return args[0](*args[2:])  # the same computation, with less memory
     needs = torch.is_grad_enabled() and any(isinstance(a, torch.Tensor) and a.requires_grad for a in args)

@@ -185,7 +185,7 @@ TRANSLATIONS = {STOP: lambda x: _stop(x), REPLACE: lambda value, path: _replace(
 
 def define(model):
     """Adds the functions of the operators that the graph uses."""
-    used = {node.op_type for node in model.graph if node.domain == DOMAIN}
+    used = {node.op_type for node in ir.traversal.RecursiveGraphIterator(model.graph) if node.domain == DOMAIN}
     for name in sorted(used):
         function = ir.serde.deserialize_function(FUNCTIONS[name].to_function_proto())
         function.opset_imports.clear()

@@ -10,14 +10,13 @@
 - adaptive_max_pool1d, 2d and 3d: as maxima over windows of one size, or over each window by itself where the sizes do not
   divide the image.
 - hypot: as a root of squares; copysign, fmax and fmin: as choices between two values.
-- functions and statistics, by the formulas of formulas.py.
+- functions and statistics, by the formulas of formulas.py and special.py.
 - cumprod, cummax and cummin: over the matrix of what lies at or before each place. kthvalue and median: by the least values.
 - searchsorted: as a count of smaller numbers. hstack, vstack and dstack: as cat; the exporter makes sequences of them.
 - a stable sort: as any, because that of ONNX keeps the order of equal numbers.
 - scatter and scatter_add of more numbers than places: of those that have one.
 - shifts of integers by a number: as products and quotients; ONNX shifts unsigned integers alone.
 - sums whose first operand is a number, torch.add(0.5, x, alpha=2): the operands change places.
-- an LSTM with projections (proj_size), for which ONNX has no operator: step by step, for the length of the example.
 - recurrent layers that start from an expanded parameter: the loop in which the exporter sizes their results wants states
   that lie as the loop leaves them. The start is copied.
 """
@@ -25,10 +24,9 @@ import itertools
 import math
 
 import torch
-import torch.nn.functional as F
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from . import formulas
+from . import formulas, special
 
 aten = torch.ops.aten
 ADD, SCALE, ADD_NUMBER = aten.add.Tensor, aten.mul.Scalar, aten.add.Scalar
@@ -216,34 +214,6 @@ def scattered_sums(x, dim, index, source):
     return x.scatter_add(dim, index, of_places(source, index))
 
 
-def projected_lstm(x, states, weights, has_biases, layers, dropout, training, both, batch_first):
-    """An LSTM whose output is h = projection @ (o * tanh(c)). The weights of a direction are those of x and h, their biases
-    and the projection."""
-    if not has_projections(x, states):
-        return NotImplemented
-    steps, each = (x.transpose(0, 1) if batch_first else x), 5 if has_biases else 3
-    if not isinstance(steps.shape[0], int):
-        raise ValueError("an LSTM with projections needs a length that is known")
-    directions, ends = (1, -1) if both else (1,), []
-    for layer in range(layers):
-        results = []
-        for direction in directions:
-            place = len(ends)
-            of_x, of_h, *biases, projection = weights[place * each:(place + 1) * each]
-            h, c, hs = states[0][place], states[1][place], []
-            for step in F.linear(steps, of_x, biases[0] if biases else None).unbind(0)[::direction]:
-                i, f, g, o = (step + F.linear(h, of_h, biases[1] if biases else None)).chunk(4, -1)
-                c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-                h = F.linear(torch.sigmoid(o) * torch.tanh(c), projection)
-                hs.append(h)
-            results.append(torch.stack(hs[::direction]))
-            ends.append((h, c))
-        steps = torch.cat(results, -1)
-        if dropout and layer + 1 < layers:
-            steps = F.dropout(steps, dropout, training)
-    return steps.transpose(0, 1) if batch_first else steps, *(torch.stack(each) for each in zip(*ends))
-
-
 def always(*_):
     return True
 
@@ -260,18 +230,12 @@ def symbol_split(x, _, dim=0):
     return isinstance(x.shape[dim], torch.SymInt)
 
 
-def has_projections(_, states, *__):
-    h, c = (state.meta["val"] if isinstance(state, torch.fx.Node) else state for state in states)
-    return h.shape[-1] != c.shape[-1]
-
-
 # Call -> (what it becomes on the way to ONNX, that written out, which operands fail).
 CALLS = {aten.unsqueeze.default: (aten.unsqueeze.default, unsqueeze, any_complex),
          aten.mul.Tensor: (aten.mul.Tensor, multiply, any_complex),
          aten.chunk.default: (aten.split.Tensor, split, symbol_sized),
          aten.split.Tensor: (aten.split.Tensor, split, symbol_split),
          aten.uniform_.default: (aten.uniform.default, uniform, always),
-         aten.lstm.input: (aten.lstm.input, projected_lstm, has_projections),
          aten.scatter.src: (aten.scatter.src, scattered, has_surplus),
          aten.scatter_add.default: (aten.scatter_add.default, scattered_sums, has_surplus),
          **{call: (call, written, always) for call, written in (
@@ -284,7 +248,8 @@ CALLS = {aten.unsqueeze.default: (aten.unsqueeze.default, unsqueeze, any_complex
              (aten.kthvalue.default, kth_least), (aten.median.dim, median),
              (aten.searchsorted.Tensor, count_smaller), (aten.hstack.default, beside),
              (aten.vstack.default, below), (aten.dstack.default, behind), (aten.sort.stable, sorted_stably))},
-         **{call: (call, written, always) for call, written in formulas.CALLS.items()},
+         **{call: (call, written, always) for call, written in {**formulas.CALLS, **special.CALLS}.items()},
+         aten.erfinv_.default: (aten.erfinv.default, special.ERFINV, always),
          **{call: (call, written, always)
             for form, written in (("l", shifted_up), ("r", shifted_down))
             for call in (getattr(aten, f"__{form}shift__").Scalar,
