@@ -91,6 +91,9 @@ if os.path.isdir(config.shared_models):
     config.available_features.add("shared-models")
 if platform.machine() == "x86_64":
     config.available_features.add("x86")
+    with open("/proc/cpuinfo") as file:
+        if "avx512f" in file.read():
+            config.available_features.add("avx512")
 if not config.sanitized:
     config.available_features.add("own-signals")
     # Programs are linked by whatever c++ the path has, so that a test can put its own there.
