@@ -118,7 +118,7 @@ struct RuleEntry {
   bool readsNumbers(unsigned i) const { return i < 32 && (numbers >> i & 1); }
   bool takesVector(unsigned i) const { return i < 32 && (vectors >> i & 1); }
 
-  // What a row says behind its rule.
+  // These methods state facts about the row that was added last.
   RuleEntry &keepsUnsigned() { return treatsUnsigned(UnsignedForm::Same); }
   RuleEntry &wrapsUnsigned() { return treatsUnsigned(UnsignedForm::Wraps); }
   RuleEntry &readsUnsigned() { return treatsUnsigned(UnsignedForm::Other); }

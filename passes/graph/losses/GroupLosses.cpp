@@ -126,7 +126,7 @@ struct GroupLosses : impl::GraphGroupLossesBase<GroupLosses> {
     FailureOr<size_t> terms = LossGroups(samples, groups.getInt()).run(function.front().getTerminator()->getOperand(0));
     if (failed(terms))
       return signalPassFailure();
-    // What the terms were computed from of the whole batch.
+    // Nothing reads the values of the whole batch that terms were computed from any more.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
       if (isOpTriviallyDead(&op))
         op.erase();

@@ -214,7 +214,7 @@ Value GroupedValues::makeRows(Value value) {
   OpBuilder builder(value.getContext());
   builder.setInsertionPointAfterValue(value);
   Build b(builder, value.getLoc());
-  // What a sample has of its own.
+  // A value that each sample has of its own is its own row.
   if (isOwn)
     return sampleDim(value) < 0 ? Value() : inFront(b, value, sampleDim(value));
   Operation *op = value.getDefiningOp();

@@ -19,7 +19,7 @@
 
 namespace dtcc::graph {
 
-/// What a value is computed from.
+/// The kinds of values that a value is computed from.
 struct SampleSource {
   /// Some sample, or a number of each.
   bool samples = false;
@@ -48,7 +48,7 @@ public:
 private:
   /// The factors of `map` that count samples, given the op that it is of.
   llvm::SmallVector<int64_t> sampleFactors(mlir::Operation *op, const FactorMap &map) const;
-  /// What all results of `op` have from its operands.
+  /// The source that all results of `op` have from its operands.
   SampleSource sourceOf(mlir::Operation *op) const;
   bool findMeeting(mlir::OpResult result) const;
 
