@@ -59,7 +59,7 @@ private:
   Tensor mask;
   /// Number of keys of each sample that are no padding; null: all.
   Tensor filled;
-  /// The shapes are those of q, k and v as the node has them.
+  /// The rank of q, k and v as the node has them.
   int64_t rank;
   /// Number of keys of earlier positions.
   int64_t past = 0;
