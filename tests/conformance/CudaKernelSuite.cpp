@@ -156,19 +156,20 @@ void expectAlike(KernelCase &on, OneCommand &want, const std::vector<char> &befo
     const dtcc_view &view = on.command.view(operand);
     const auto bytes = static_cast<size_t>(dtcc_dtype_size(view.dtype));
     int wrong = 0;
-    double largest = 0;
+    double largest = 0, magnitude = 0;
     forEachCell(view, [&](size_t at) {
       std::fill_n(written.begin() + static_cast<std::ptrdiff_t>(at), bytes, true);
       double a = cellOf(on.command.memory.data() + at, view.dtype), b = cellOf(want.memory.data() + at, view.dtype);
       bool alike = std::isnan(b)   ? std::isnan(a)
                    : std::isinf(b) ? a == b
                                    : std::abs(a - b) <= static_cast<double>(on.tolerance) * std::max(1.0, std::abs(b));
-      largest = std::max(largest, std::abs(a - b));
+      largest = std::max(largest, std::abs(a - b)), magnitude = std::max(magnitude, std::abs(b));
       if (!alike && ++wrong <= 3)
         ADD_FAILURE() << "operand " << operand << ", byte " << at - static_cast<size_t>(view.offset) << ": " << a
                       << ", must be " << b;
     });
-    EXPECT_EQ(wrong, 0) << "cells of operand " << operand << ", largest difference " << largest;
+    EXPECT_EQ(wrong, 0) << "cells of operand " << operand << ", largest difference " << largest << ", largest value "
+                        << magnitude;
   }
   for (size_t operand : on.scratch)
     forEachCell(on.command.view(operand), [&](size_t at) { written[at] = true; });

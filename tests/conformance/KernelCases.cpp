@@ -549,7 +549,8 @@ void addRecurrences(Cases &cases) {
           auto floats = [&](const std::vector<int64_t> &sizes) { m.floats(DTCC_F32, sizes, {}, 0, 0.5f); };
           auto output = [&](const std::vector<int64_t> &sizes) { m.output(DTCC_F32, sizes); };
           floats(gradient ? states : inputs);
-          floats(weight);
+          // Gradients neither grow nor shrink much from step to step, or sums would round by more than the tolerance.
+          m.floats(DTCC_F32, weight, {}, 0, 1 / std::sqrt(static_cast<float>(s.units)));
           if (gradient) {
             for (const auto &sizes : {states, state, saved})
               floats(sizes);

@@ -7,6 +7,7 @@
 
 #include "tests/unit/codegen/CompiledKernel.h"
 #include "compiler/emit/Ptx.h"
+#include "compiler/emit/RoundBF16.h"
 #include "compiler/options/CompileTarget.h"
 #include "dialects/AllDialects.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
@@ -17,6 +18,7 @@
 #include "passes/exec/Passes.h"
 #include "passes/exec/codegen/KernelGenerator.h"
 #include "tests/emulator/ptx/Machine.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 
 using namespace mlir;
 
@@ -47,9 +49,20 @@ CompiledKernel::CompiledKernel(ModuleOp module, StringRef name, Run run) : run(r
     return;
   }
   extent = number("dtcc.extent");
-  ExecutionEngineOptions options;
+  auto host = llvm::orc::JITTargetMachineBuilder::detectHost();
+  auto machine = host ? host->createTargetMachine() : host.takeError();
+  if (!machine) {
+    llvm::consumeError(machine.takeError());
+    return;
+  }
+  const llvm::TargetMachine &target = **machine;
   auto optimize = makeOptimizingTransformer(2, 0, nullptr);
-  options.transformer = optimize;
+  auto transform = [&](llvm::Module *made) {
+    expandBF16Rounding(*made, target);
+    return optimize(made);
+  };
+  ExecutionEngineOptions options;
+  options.transformer = transform;
   auto made = ExecutionEngine::create(module, options);
   if (!made) {
     llvm::consumeError(made.takeError());
