@@ -13,8 +13,10 @@ environment is that of its requirements.txt. The golden run is repeated first an
 relu-off.json: which side of zero a ReLU's input is on is not to be told in f32 if it is nearer to zero than a rounding
 of it. The input nearest to zero in step 3 is such a one, and both sides of it train on, a little apart. This run has
 that one cell of that one step off. Where no input were that near, this script says so and writes nothing.
-microbatches-N.json: statistics, running ones too, and gradients of N micro-batches, and PyTorch's own run in single
-precision: batch norms that see few cells make roundings large.
+microbatches-N.json: statistics, running ones too, and gradients of N micro-batches, and how far PyTorch's own runs in
+single precision are from them. Batch norms that see few cells make roundings large, and AdamW moves a weight whose gradient
+is nothing but roundings as far as any other. So there are NUDGED of these runs, from weights moved by up to four roundings,
+and each step has the figure of the run that is furthest away.
 
 Every run has the loss and gradient norm of each step, and of the end the L2 norms of parameters and the running
 statistics themselves.
@@ -30,6 +32,7 @@ import sys
 # Steps count from 1.
 STEP_OF_THE_CELL = 3
 PARTS = (2, 4, 8)
+NUDGED = 16
 # f32's rounding of a sum of numbers near one is larger.
 NEAR = 1e-6
 
@@ -50,11 +53,16 @@ def main():
     start = make_weights_distinct(fixture.build())
     data = fixture.data()
 
-    def train(parts=1, off=None, watched=None, single=False):
-        """`off`: (step, call of a ReLU, cell) that counts as below zero; `watched`: gets (|x|, step, call, cell, x)."""
+    def train(parts=1, off=None, watched=None, single=False, nudge=0):
+        """`off`: (step, call of a ReLU, cell) that counts as below zero; `watched`: gets (|x|, step, call, cell, x); `nudge`:
+        the seed of a change of all weights by four roundings of f32 at most, 0 is none."""
         kind = torch.float32 if single else torch.float64
         model = copy.deepcopy(start).to(kind).train()
         parameters = list(model.parameters())
+        if nudge:
+            random = torch.Generator().manual_seed(nudge)
+            for parameter in parameters:
+                parameter.data *= 1 + torch.finfo(torch.float32).eps * torch.randint(-4, 5, parameter.shape, generator=random)
         optimizer = make_optimizer(ADAMW, parameters)
         place = {"step": 0, "call": 0}
 
@@ -94,20 +102,25 @@ def main():
                 optimizer.step()
         return model, losses, norms
 
-    def of_single_precision(model, losses, norms, exact):
-        """The run, and how far its parameters' norms and its running statistics are from the exact ones, at most."""
-        parameters = max(abs(p.norm().item() / e.norm().item() - 1) for p, e in zip(model.parameters(), exact.parameters()))
+    def of_single_precision(runs, exact):
+        """Each step's figures of the run that is furthest from the exact one, and how far the parameters' norms and the
+        running statistics are from the exact ones, at most."""
+        model, *figures = exact
+        furthest = [[max(values, key=lambda value: abs(value - right)) for right, *values in zip(of, *others)]
+                    for of, others in zip(figures, zip(*(run[1:] for run in runs)))]
+        parameters = max(abs(p.norm().item() / e.norm().item() - 1)
+                         for run in runs for p, e in zip(run[0].parameters(), model.parameters()))
         buffers = max(((b - e).abs().max() / e.abs().max()).item()
-                      for b, e in zip(model.buffers(), exact.buffers()) if b.is_floating_point())
-        return {"f32": {"loss": losses, "gradient_norm": norms},
+                      for run in runs for b, e in zip(run[0].buffers(), model.buffers()) if b.is_floating_point())
+        return {"f32": {"loss": furthest[0], "gradient_norm": furthest[1]},
                 "f32_vs_f64": {"parameter_relative_max": parameters, "buffer_relative_max": buffers}}
 
-    def write(name, note, run, single=None):
+    def write(name, note, run, singles=()):
         model, losses, norms = run
         held = {n: [seventeen(v) for v in b.flatten().tolist()] for n, b in model.named_buffers() if b.is_floating_point()}
         with open(os.path.join(arguments.out, name), "w") as file:
             json.dump({"note": note, "f64": {"loss": losses, "gradient_norm": norms},
-                       **(of_single_precision(*single, model) if single else {}),
+                       **(of_single_precision(singles, run) if singles else {}),
                        "final_l2_f64": {n: p.norm().item() for n, p in model.named_parameters()},
                        "final_buffers": held}, file, indent=1)
             file.write("\n")
@@ -127,8 +140,9 @@ def main():
           train(off=(step, call, cell)))
     for parts in PARTS:
         write(f"microbatches-{parts}.json", f"{parts} micro-batches of {fixture.batch // parts} examples, in double precision: "
-              "statistics and running statistics of each micro-batch, gradients averaged. f32: PyTorch's own.",
-              train(parts=parts), train(parts=parts, single=True))
+              "statistics and running statistics of each micro-batch, gradients averaged. f32: PyTorch's own, of "
+              f"{NUDGED} runs.",
+              train(parts=parts), [train(parts=parts, single=True, nudge=seed) for seed in range(NUDGED)])
     return 0
 
 
