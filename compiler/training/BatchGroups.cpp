@@ -20,11 +20,20 @@ struct Split {
   int64_t microbatches = 1, ranks = 1;
   /// The number of data-parallel ranks is given, and that of micro-batches.
   bool known = false, microbatchesKnown = false;
+  /// The reason why the plan does not say them; empty without a plan.
+  std::string planError;
 };
 } // namespace
 
-/// The split of the batch by the options, else by a whole plan. Errors of the plan are reported where it is read; a
-/// plan that is completed to another split is refused where it is applied.
+/// Reports that an option needs a number that is not known.
+static LogicalResult needs(const Split &split, const llvm::Twine &message) {
+  errorStream() << message << (split.planError.empty() ? "" : "; the plan does not say it: ") << split.planError
+                << '\n';
+  return failure();
+}
+
+/// The split of the batch by the options, else by a whole plan. Errors of the plan are reported where the plan is read,
+/// unless its split is needed here. A plan that is completed to another split is refused where it is applied.
 static FailureOr<Split> splitOf(const Options &options) {
   Split split;
   // Without a mesh, a cluster and a plan, the program has one rank.
@@ -35,7 +44,7 @@ static FailureOr<Split> splitOf(const Options &options) {
       split.ranks = plan->mesh.product(plan->batchAxes) / split.microbatches;
       split.known = split.microbatchesKnown = true;
     } else {
-      llvm::consumeError(plan.takeError());
+      split.planError = llvm::toString(plan.takeError());
     }
   }
   FailureOr<PlanRequest> request = resolvePlanRequest(options);
@@ -75,8 +84,9 @@ static bool countMicrobatches(graph::WriteOp write, int64_t microbatches) {
   return false;
 }
 
-/// Forward changes a buffer once a micro-batch, from the samples of that micro-batch: where the graph says it of the
-/// whole batch, one micro-batch is all that a step may have. Batch norm's statistics are an op that knows the groups.
+/// Checks that buffers change as in PyTorch, where the forward pass of each micro-batch changes them from its own
+/// samples. The graph changes a buffer once, from the whole batch. Of such a buffer a step of several micro-batches may
+/// only count its forward passes. Batch norm's statistics are an op that knows the groups.
 static LogicalResult checkBuffers(ModuleOp module, const Options &options) {
   SmallVector<graph::WriteOp> writes;
   module.walk([&](graph::WriteOp write) {
@@ -95,17 +105,15 @@ static LogicalResult checkBuffers(ModuleOp module, const Options &options) {
   return success();
 }
 
-/// Asks for a loss of each micro-batch, if the user does.
+/// Sets the attribute that lets each micro-batch take means of the batch from its own samples, if the user asks for it.
 static LogicalResult declareLossGroups(ModuleOp module, const Options &options) {
   if (options.batchLosses != "microbatch")
     return success();
   FailureOr<Split> split = splitOf(options);
   if (failed(split))
     return failure();
-  if (!split->microbatchesKnown) {
-    errorStream() << "--batch-losses=microbatch needs the number of micro-batches: --microbatches=N\n";
-    return failure();
-  }
+  if (!split->microbatchesKnown)
+    return needs(*split, "--batch-losses=microbatch needs the number of micro-batches: --microbatches=N");
   if (split->microbatches > 1)
     module->setAttr(graph::kLossGroupsAttr, OpBuilder(module).getI64IntegerAttr(split->microbatches));
   return success();
@@ -125,10 +133,8 @@ LogicalResult dtcc::declareBatchGroups(ModuleOp module, const Options &options) 
     return failure();
   int64_t groups = split->microbatches;
   if (options.batchNorm == "rank") {
-    if (!split->known) {
-      errorStream() << "--batch-norm=rank needs the number of data-parallel ranks: --mesh=dp=N\n";
-      return failure();
-    }
+    if (!split->known)
+      return needs(*split, "--batch-norm=rank needs the number of data-parallel ranks: --mesh=dp=N");
     groups *= split->ranks;
   }
   for (graph::BatchNormOp norm : norms) {

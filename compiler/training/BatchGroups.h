@@ -1,4 +1,4 @@
-//===- BatchGroups.h - Which samples a batch norm sees together
+//===- BatchGroups.h - Which samples a batch norm or a loss sees together
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,8 +22,7 @@
 namespace dtcc {
 
 /// Sets the groups of all batch norms, and of the loss, by --microbatches, --batch-norm, --batch-losses, --mesh and
-/// --plan.
-/// Failure after one message.
+/// --plan. Failure after one message.
 mlir::LogicalResult declareBatchGroups(mlir::ModuleOp module, const Options &options);
 
 } // namespace dtcc

@@ -19,10 +19,10 @@
 // Micro-batches would balance each for itself: another model.
 // RUN: not dtcc %s --mesh=dp=2 --microbatches=2 -o %t/none 2>&1 | FileCheck %s --check-prefix=SLOTS
 // SLOTS: error: {{.*}}samples of other micro-batches are out of reach
-// Where the user says so they do, as gradient accumulation does.
+// If the user says so, each does balance itself, as gradient accumulation does.
 // RUN: dtcc %s --mesh=dp=2 --microbatches=2 --batch-losses=microbatch --verify -o %t/slots 2>&1 | FileCheck %s --check-prefix=PARTS
 // RUN: dtcc %s --mesh=dp=2,ep=2 --microbatches=2 --zero=2 --batch-losses=microbatch --verify -o %t/slots 2>&1 | FileCheck %s --check-prefix=PARTS
-// What padding would do to experts that tp does not divide is found out on fewer samples than there are groups.
+// The padding of experts that tp does not divide is evaluated on fewer samples than there are groups.
 // RUN: dtcc %s --mesh=tp=3 --microbatches=8 --batch-losses=microbatch --verify -o %t/padded 2>&1 | FileCheck %s --check-prefix=PADDED
 // PADDED: verified: 2 steps on 3 ranks equal the whole step
 // PARTS: 1 term of the loss is computed from each of the 2 micro-batches
@@ -33,6 +33,9 @@
 // NUMBER: --batch-losses=microbatch needs the number of micro-batches: --microbatches=N
 // RUN: not dtcc %s --microbatches=3 --batch-losses=microbatch -o %t/none 2>&1 | FileCheck %s --check-prefix=DIVIDES
 // DIVIDES: error: batch must divide by the number of micro-batches, 3, got: 8
+// A plan that cannot be read does not say it.
+// RUN: not dtcc %s --plan=%t/none.json --batch-losses=microbatch -o %t/none 2>&1 | FileCheck %s --check-prefix=UNREAD
+// UNREAD: needs the number of micro-batches: --microbatches=N; the plan does not say it: {{.*}}none.json: cannot read the plan: No such file or directory
 graph.state @router : tensor<4x16xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "router.weight", saved_shape = array<i64: 4, 16>, init = #graph.init<normal, 0.0, 0.5>}
 graph.state @in : tensor<4x2x6x16xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "experts.in", saved_shape = array<i64: 4, 2, 6, 16>, init = #graph.init<normal, 0.0, 0.5>}
 graph.state @out : tensor<4x16x6xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "experts.out", saved_shape = array<i64: 4, 16, 6>, init = #graph.init<normal, 0.0, 0.5>}
