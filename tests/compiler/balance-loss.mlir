@@ -36,6 +36,10 @@
 // A plan that cannot be read does not say it.
 // RUN: not dtcc %s --plan=%t/none.json --batch-losses=microbatch -o %t/none 2>&1 | FileCheck %s --check-prefix=UNREAD
 // UNREAD: needs the number of micro-batches: --microbatches=N; the plan does not say it: {{.*}}none.json: cannot read the plan: No such file or directory
+// Tokens of each expert may be counted in whole numbers.
+// RUN: sed -e 's/tensor<8x3x2x4xi1>) -> tensor<8x3x2x4xf32>/tensor<8x3x2x4xi1>) -> tensor<8x3x2x4xi64>/' \
+// RUN:   -e 's/%%counts = \(.*\)tensor<8x3x2x4xf32>) -> tensor<4xf32>/%%whole = \1tensor<8x3x2x4xi64>) -> tensor<4xi64> %%counts = graph.cast %%whole : (tensor<4xi64>) -> tensor<4xf32>/' %s > %t/counts.mlir
+// RUN: dtcc %t/counts.mlir --mesh=dp=2 --microbatches=2 --batch-losses=microbatch --verify -o %t/slots 2>&1 | FileCheck %s --check-prefix=PARTS
 graph.state @router : tensor<4x16xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "router.weight", saved_shape = array<i64: 4, 16>, init = #graph.init<normal, 0.0, 0.5>}
 graph.state @in : tensor<4x2x6x16xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "experts.in", saved_shape = array<i64: 4, 2, 6, 16>, init = #graph.init<normal, 0.0, 0.5>}
 graph.state @out : tensor<4x16x6xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "experts.out", saved_shape = array<i64: 4, 16, 6>, init = #graph.init<normal, 0.0, 0.5>}

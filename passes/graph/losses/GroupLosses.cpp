@@ -22,7 +22,7 @@ namespace {
 /// Finds the values of a loss that micro-batches cannot add up, and replaces them by means over groups.
 class LossGroups {
 public:
-  LossGroups(const SampleUse &samples, int64_t groups) : samples(samples), values(samples, groups) {}
+  explicit LossGroups(const SampleUse &samples) : samples(samples), values(samples) {}
 
   /// Returns how many terms were replaced.
   FailureOr<size_t> run(Value loss);
@@ -48,7 +48,7 @@ std::optional<SmallVector<Value>> LossGroups::linearIn(Value value) {
   auto factored = dyn_cast<FactorOpInterface>(op);
   if (!factored || !samples.meetsInSums(value))
     return std::nullopt;
-  // Every sample of a value that it has of each would need the whole sum.
+  // A value with a cell for each sample would need the whole sum in every sample.
   auto isMixed = [&](Value operand) { return samples.of(operand).mixesTrained; };
   if (!samples.dimsOf(value).empty() && llvm::any_of(op->getOperands(), isMixed))
     return std::nullopt;
@@ -66,8 +66,8 @@ std::optional<SmallVector<Value>> LossGroups::linearIn(Value value) {
   return std::nullopt;
 }
 
-/// Whether the sum of what micro-batches make of `value` is that of the batch, or `value` is one sample's or of data
-/// alone.
+/// Whether the values that micro-batches compute for `value` add up to that of the batch. Values that are computed from
+/// one sample, or from data alone, need not be added up.
 bool LossGroups::addsUp(Value value) {
   if (!samples.of(value).mixesTrained)
     return true;
@@ -100,7 +100,7 @@ LogicalResult LossGroups::visit(Value value) {
 FailureOr<size_t> LossGroups::run(Value loss) {
   if (failed(visit(loss)))
     return failure();
-  // Rows are computed from values as they were.
+  // Values are replaced only now, because rows are computed from the old ones.
   for (auto [value, mean] : replaced)
     value.replaceAllUsesWith(mean);
   return replaced.size();
@@ -117,16 +117,20 @@ struct GroupLosses : impl::GraphGroupLossesBase<GroupLosses> {
     func::FuncOp function = findLoss(module);
     if (!function)
       return signalPassFailure();
-    SampleUse samples(function);
+    if (groups.getInt() < 1) {
+      function.emitError("number of micro-batches must be at least 1, got: ") << groups.getInt();
+      return signalPassFailure();
+    }
+    SampleUse samples(function, groups.getInt());
     if (samples.samples() % groups.getInt()) {
       function.emitError("batch must divide by the number of micro-batches, ")
           << groups.getInt() << ", got: " << samples.samples();
       return signalPassFailure();
     }
-    FailureOr<size_t> terms = LossGroups(samples, groups.getInt()).run(function.front().getTerminator()->getOperand(0));
+    FailureOr<size_t> terms = LossGroups(samples).run(function.front().getTerminator()->getOperand(0));
     if (failed(terms))
       return signalPassFailure();
-    // Nothing reads the values of the whole batch that terms were computed from any more.
+    // Terms are no longer computed from values of the whole batch, which may be unused now.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
       if (isOpTriviallyDead(&op))
         op.erase();

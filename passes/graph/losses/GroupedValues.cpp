@@ -34,9 +34,9 @@ Dims GroupedValues::shapeOfRows(Value value) const {
 
 Value GroupedValues::total(const Build &b, Value x) const {
   Type own = elementOf(x);
-  Value wide = isHalf(x) ? b.cast(x, b.builder.getF32Type()) : x;
-  Value sum = GroupSumOp::create(b.builder, b.loc, wide.getType(), wide, groups);
-  return b.cast(b.mul(sum, double(groups)), own);
+  Value wide = isHalf(x) || !isa<FloatType>(own) ? b.cast(x, b.builder.getF32Type()) : x;
+  Value sum = GroupSumOp::create(b.builder, b.loc, wide.getType(), wide, samples.groups());
+  return b.cast(b.mul(sum, double(samples.groups())), own);
 }
 
 /// `value` with dimension `dim` in front.
@@ -60,7 +60,7 @@ Value GroupedValues::rowsLike(const Build &b, Value operand, ArrayRef<int64_t> s
   return b.broadcast(own, withShape(own.getType(), shape), dims);
 }
 
-/// The rows of x, for an op whose result keeps the dimensions of samples as they are.
+/// The rows of the result of an op that works cell by cell (isCellwise).
 static Value ofCells(Operation *op, GroupedValues &values, const Build &b) {
   Value result = op->getResult(0);
   Dims shape = values.shapeOfRows(result);
@@ -145,7 +145,7 @@ static Value ofTranspose(TransposeOp op, GroupedValues &values, const Build &b) 
   return b.transpose(x, permutation);
 }
 
-/// Whole rows, and of each what the op takes.
+/// Slices each row as the op does; all rows are kept.
 static Value ofSlice(SliceOp op, GroupedValues &values, const Build &b) {
   Value x = values.rows(op.getX());
   if (!x || values.meets(op.getY()))
@@ -186,7 +186,8 @@ static Value ofReshape(ReshapeOp op, GroupedValues &values, const Build &b) {
   return x ? b.reshape(x, values.shapeOfRows(op.getY())) : Value();
 }
 
-/// Whether all operands and results walk the same loops, each place of which is computed by itself.
+/// Whether each cell of the only result is computed from the cells of the operands at the same place, or from operands
+/// of one cell.
 static bool isCellwise(Operation *op) {
   auto factored = dyn_cast<FactorOpInterface>(op);
   if (!factored || op->getNumResults() != 1)

@@ -26,19 +26,21 @@
 
 namespace dtcc::graph {
 
+/// Builds the rows of values of `@loss` beside these values, each once.
 class GroupedValues {
 public:
-  GroupedValues(const SampleUse &samples, int64_t groups) : samples(samples), groups(groups) {}
+  explicit GroupedValues(const SampleUse &samples) : samples(samples) {}
 
-  /// A value for that of the whole batch: the mean over its rows, or its rows where it has one a sample. Null after a
-  /// message if an op on the way to it cannot be computed of a group.
+  /// The value that replaces `value` of the whole batch: the mean over its rows, or its rows if it has a cell for each
+  /// sample. Null after a message if an op that it depends on cannot be computed of a group.
   mlir::Value average(mlir::Value value);
 
   /// The rows of a value that is computed from samples; any other value is its own. Null if there are none.
   mlir::Value rows(mlir::Value value);
   /// The rows of an operand of an op that works cell by cell, whose operands all have `shape` then.
   mlir::Value rowsLike(const Build &b, mlir::Value operand, llvm::ArrayRef<int64_t> shape);
-  /// A sum over a group, of x with a row a sample, that stands for one over the batch.
+  /// The sum over each group of x, which has a row a sample, times the number of groups: it stands for a sum over the
+  /// batch. Counts are summed in f32, which is exact up to 2^24.
   mlir::Value total(const Build &b, mlir::Value x) const;
 
   bool isFree(mlir::Value value) const { return !samples.of(value).samples; }
@@ -54,7 +56,7 @@ private:
   mlir::Value makeRows(mlir::Value value);
 
   const SampleUse &samples;
-  int64_t groups;
+  /// Rows by value; null for a value that has none.
   llvm::DenseMap<mlir::Value, mlir::Value> made;
   /// The first value found that cannot be computed of a group.
   mlir::Value obstacle;

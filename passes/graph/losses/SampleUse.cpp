@@ -13,16 +13,17 @@ using namespace mlir;
 
 namespace dtcc::graph {
 
-SampleUse::SampleUse(func::FuncOp function)
-    : module(function->getParentOfType<ModuleOp>()), factoring(analyzeDimensions(module)) {
+SampleUse::SampleUse(func::FuncOp function, int64_t groups)
+    : module(function->getParentOfType<ModuleOp>()), factoring(analyzeDimensions(module)), groupCount(groups) {
   for (BlockArgument argument : function.getArguments()) {
+    SampleSource &source = sources[argument];
     if (rankOf(argument) == 0)
       continue;
     // A batch of one sample has no class, and is not cut.
     for (DimensionClasses::Id id : factoring.classes.leaves(factoring.values[argument][0]))
       classes.insert(id);
     count = std::max(count, shapeOf(argument)[0]);
-    sources[argument].samples = true;
+    source.samples = true;
   }
   for (Operation &op : function.front()) {
     const SampleSource common = sourceOf(&op);
@@ -108,6 +109,8 @@ SampleSource SampleUse::sourceOf(Operation *op) const {
 
 bool SampleUse::findMeeting(OpResult result) const {
   Operation *op = result.getOwner();
+  if (auto norm = dyn_cast<BatchNormOp>(op); norm && norm.getGroups() % groupCount == 0)
+    return false;
   // An operand has a dimension of samples that no dimension of the result is.
   auto hasDim = [&](Value value) { return !dimsOf(value).empty(); };
   if (llvm::any_of(op->getOperands(), hasDim) && !hasDim(result))

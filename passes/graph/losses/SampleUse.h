@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The first dimension of every argument of `@loss` counts samples, and so does what is one factor with it. Samples meet
-// in an op that reduces such a dimension or otherwise reads several samples for one cell.
+// The first dimension of every argument of `@loss` counts samples, and so do dimensions that are one factor with it.
+// Samples meet in an op that reduces such a dimension or otherwise reads several samples for one cell. Batch norms
+// whose groups lie within those of the loss are an exception: their samples are together in every group.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,19 +22,21 @@ namespace dtcc::graph {
 
 /// The kinds of values that a value is computed from.
 struct SampleSource {
-  /// Some sample, or a number of each.
+  /// A sample, or a number that each sample has.
   bool samples = false;
   /// A parameter or another trained state.
   bool trained = false;
-  /// The result of an op in which samples meet, and the same of an op whose result depends on trained states.
+  /// The result of an op in which samples meet. `mixesTrained`: one that depends on trained states too.
   bool mixes = false, mixesTrained = false;
   /// A number that tells where a sample stands in the batch.
   bool numbered = false;
 };
 
+/// The analysis of `@loss`. While it is used, ops may be added to the function, but none may change.
 class SampleUse {
 public:
-  explicit SampleUse(mlir::func::FuncOp function);
+  /// `groups`: the number of groups of samples that compute the loss each by itself.
+  SampleUse(mlir::func::FuncOp function, int64_t groups);
 
   const SampleSource &of(mlir::Value value) const { return sources.at(value); }
   /// The dimensions of `value` that count samples.
@@ -42,8 +45,10 @@ public:
   bool meets(mlir::Value value) const { return meeting.contains(value); }
   /// Whether samples meet there in sums alone, or not at all.
   bool meetsInSums(mlir::Value value) const;
-  /// Samples of the batch.
+  /// The number of samples of the batch.
   int64_t samples() const { return count; }
+  /// The number of groups of samples.
+  int64_t groups() const { return groupCount; }
 
 private:
   /// The factors of `map` that count samples, given the op that it is of.
@@ -57,7 +62,7 @@ private:
   llvm::DenseSet<DimensionClasses::Id> classes;
   llvm::DenseMap<mlir::Value, SampleSource> sources;
   llvm::DenseSet<mlir::Value> meeting;
-  int64_t count = 1;
+  int64_t groupCount, count = 1;
 };
 
 } // namespace dtcc::graph

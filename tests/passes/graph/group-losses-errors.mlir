@@ -62,3 +62,30 @@ func.func @loss(%x: tensor<4x2xf32>) -> (tensor<f32>, tensor<f32>) {
   return %loss, %one : tensor<f32>, tensor<f32>
 }
 }
+
+// -----
+
+module attributes {graph.loss_groups = 0 : i64} {
+// expected-error @below {{number of micro-batches must be at least 1, got: 0}}
+func.func @loss(%x: tensor<4x2xf32>) -> (tensor<f32>, tensor<f32>) {
+  %loss = graph.reduce sum %x [0, 1] : (tensor<4x2xf32>) -> tensor<f32>
+  %one = graph.constant dense<1.0> : tensor<f32> : tensor<f32>
+  return %loss, %one : tensor<f32>, tensor<f32>
+}
+}
+
+// -----
+
+// A batch norm of the whole batch, which is none of two groups.
+module attributes {graph.loss_groups = 2 : i64} {
+graph.state @w : tensor<2xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "w", saved_shape = array<i64: 2>, init = #graph.init<normal, 0.0, 0.5>}
+func.func @loss(%x: tensor<4x2xf32>) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @w : tensor<2xf32>
+  // expected-error @below {{samples of the batch meet here}}
+  %p, %m, %v = graph.batch_norm %x, %w, %w [0] {eps = 1.0e-5} : (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<4x2xf32>, tensor<4x2xf32>, tensor<4x2xf32>)
+  %exp = graph.exp %p : tensor<4x2xf32>
+  %loss = graph.reduce sum %exp [0, 1] : (tensor<4x2xf32>) -> tensor<f32>
+  %one = graph.constant dense<1.0> : tensor<f32> : tensor<f32>
+  return %loss, %one : tensor<f32>, tensor<f32>
+}
+}

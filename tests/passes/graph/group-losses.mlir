@@ -87,6 +87,31 @@ func.func @loss(%x: tensor<4x2xf32>, %m: tensor<4x2xf32>, %l: tensor<4xi64>) -> 
 
 // -----
 
+// The batch norm of a micro-batch is there in every micro-batch, so a sum over its samples needs no group. The square of a sum
+// does.
+// CHECK-LABEL: func.func @loss
+// CHECK: graph.batch_norm
+// CHECK: graph.group_sum
+// CHECK-NOT: graph.group_sum
+// CHECK: %[[PLAIN:[a-z]+]], %{{.*}} = graph.cross_entropy
+// CHECK: graph.add %[[PLAIN]]
+// expected-remark @below {{1 term of the loss is computed}}
+module attributes {graph.loss_groups = 2 : i64} {
+graph.state @w : tensor<2xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "w", saved_shape = array<i64: 2>, init = #graph.init<normal, 0.0, 0.5>}
+func.func @loss(%x: tensor<4x2xf32>, %l: tensor<4xi64>) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @w : tensor<2xf32>
+  %p, %m, %v = graph.batch_norm %x, %w, %w [0] {eps = 1.0e-5, groups = 4 : i64} : (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<4x2xf32>, tensor<4x2xf32>, tensor<4x2xf32>)
+  %sum = graph.reduce sum %p [0, 1] : (tensor<4x2xf32>) -> tensor<f32>
+  %square = graph.mul %sum, %sum : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %s, %c, %lse = graph.cross_entropy %p, %l : (tensor<4x2xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<f32>, tensor<4xf32>)
+  %loss = graph.add %s, %square : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %one = graph.constant dense<1.0> : tensor<f32> : tensor<f32>
+  return %loss, %one : tensor<f32>, tensor<f32>
+}
+}
+
+// -----
+
 // Without the attribute nothing changes.
 // CHECK-LABEL: func.func @loss
 // CHECK-NOT: graph.group_sum
