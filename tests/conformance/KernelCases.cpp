@@ -552,8 +552,7 @@ void addRecurrences(Cases &cases) {
           // Gradients neither grow nor shrink much from step to step, or sums would round by more than the tolerance.
           m.floats(DTCC_F32, weight, {}, 0, 1 / std::sqrt(static_cast<float>(s.units)));
           if (gradient) {
-            for (const auto &sizes : {states, state, saved})
-              floats(sizes);
+            floats(states), floats(state), floats(saved);
             if (hasC)
               floats(states), floats(state);
             if (hasDc)
