@@ -250,6 +250,57 @@ void checkWindow(const Options &options, int64_t first, int64_t last) {
              ", got: ", window.first, ":", window.last);
 }
 
+/// Runs the ranks of this process, each on a thread of its own. Throws the error of a rank that failed.
+std::vector<RankResult> runThreads(const SharedRun &shared, const std::vector<int64_t> &ranks) {
+  std::vector<RankResult> results(ranks.size());
+  Failures failures;
+  auto guarded = [&](size_t i) {
+    try {
+      results[i] = runRank(shared, ranks[i]);
+    } catch (const std::exception &error) {
+      failures.record(std::current_exception(), statusOf(error) == static_cast<int>(Status::PeerLost));
+      // A rank that fails before its run begins has not told the others.
+      if (shared.launch.launcher.empty())
+        shared.transport.abort(statusOf(error));
+    }
+  };
+  // The first rank runs on the process's own thread: the only one that may call MPI.
+  std::vector<std::thread> threads;
+  try {
+    for (size_t i = 1; i < ranks.size(); ++i)
+      threads.emplace_back(guarded, i);
+    guarded(0);
+  } catch (const std::system_error &error) {
+    // Those that have begun wait for the others.
+    failures.record(
+        std::make_exception_ptr(Error(Status::Memory, message("cannot start a thread for each of the ", ranks.size(),
+                                                              " ranks of this process: ", error.code().message()))),
+        /*echo=*/false);
+    shared.transport.abort(static_cast<int>(Status::Memory));
+  }
+  for (std::thread &thread : threads)
+    thread.join();
+  failures.rethrow();
+  return results;
+}
+
+/// Prints what the data and the weights have to say.
+void printNotes(const Batches &batches, const ModelWeights &weights) {
+  for (const std::vector<std::string> &notes : {batches.notes(), weights.notes()})
+    for (const std::string &note : notes)
+      std::cerr << "note: " << printable(note) << std::endl;
+}
+
+/// The communicator by which the processes of a run agree on its start; null if there is one process.
+std::unique_ptr<Communicator> worldOf(const Launch &launch, Transport &transport, int64_t rank) {
+  if (launch.processes <= 1)
+    return nullptr;
+  std::vector<int64_t> all(static_cast<size_t>(launch.ranks));
+  std::iota(all.begin(), all.end(), 0);
+  return transport.group("start", all, rank);
+}
+
+/// Runs the ranks of this process from their start to the end of the run, and returns the status of the process.
 int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kernel> kernels, const Options &options,
              Transport &transport) {
   std::vector<int64_t> ranks = transport.localRanks();
@@ -269,12 +320,7 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
   const Batches &batches = generation ? generation->window().batches() : *files;
   // An evaluation alone, or generation, may start from what was trained by any optimizer on any data.
   RunIdentity identity = options.trains() ? identityOf(image, batches) : RunIdentity();
-  std::unique_ptr<Communicator> world;
-  if (launch.processes > 1) {
-    std::vector<int64_t> all(static_cast<size_t>(launch.ranks));
-    std::iota(all.begin(), all.end(), 0);
-    world = transport.group("start", all, ranks[0]);
-  }
+  std::unique_ptr<Communicator> world = worldOf(launch, transport, ranks[0]);
   auto onFailure = [&](const std::exception &error) {
     if (launch.launcher.empty())
       transport.abort(statusOf(error));
@@ -299,12 +345,10 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
     checkSave(options.saveAverage, image, *weights);
     if (evaluation.ofAverages && steps == 0)
       fail("--eval-average needs a trained step, before which parameters have no averages: give --checkpoint");
-    if (launch.process == 0)
-      for (const std::vector<std::string> &notes : {batches.notes(), weights->notes()})
-        for (const std::string &note : notes)
-          std::cerr << "note: " << printable(note) << std::endl;
-    if (launch.process == 0)
+    if (launch.process == 0) {
+      printNotes(batches, *weights);
       writeOptions(options, image);
+    }
     if (world)
       checkAgreement(*world, termsOf(start.begin));
   };
@@ -334,35 +378,7 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
                    Trace::Clock::now(),
                    onFailure};
 
-  std::vector<RankResult> results(ranks.size());
-  Failures failures;
-  auto guarded = [&](size_t i) {
-    try {
-      results[i] = runRank(shared, ranks[i]);
-    } catch (const std::exception &error) {
-      failures.record(std::current_exception(), statusOf(error) == static_cast<int>(Status::PeerLost));
-      // A rank that fails before its run begins has not told the others.
-      if (launch.launcher.empty())
-        transport.abort(statusOf(error));
-    }
-  };
-  // The first rank runs on the process's own thread: the only one that may call MPI.
-  std::vector<std::thread> threads;
-  try {
-    for (size_t i = 1; i < ranks.size(); ++i)
-      threads.emplace_back(guarded, i);
-    guarded(0);
-  } catch (const std::system_error &error) {
-    // Those that have begun wait for the others.
-    failures.record(
-        std::make_exception_ptr(Error(Status::Memory, message("cannot start a thread for each of the ", ranks.size(),
-                                                              " ranks of this process: ", error.code().message()))),
-        /*echo=*/false);
-    transport.abort(static_cast<int>(Status::Memory));
-  }
-  for (std::thread &thread : threads)
-    thread.join();
-  failures.rethrow();
+  const std::vector<RankResult> results = runThreads(shared, ranks);
   if (!options.profile.empty())
     writeTrace(options.profile, launch, results, ranks);
   if (launch.process == 0 && !results[0].message.empty())
