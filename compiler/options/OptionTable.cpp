@@ -13,7 +13,6 @@
 #include "runtime/abi/OptionRow.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Path.h"
-#include <functional>
 
 using namespace mlir;
 using namespace dtcc;

@@ -13,7 +13,6 @@
 #include "runtime/collective/Communicator.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace dtcc::rt {
 

@@ -13,8 +13,6 @@
 #include "runtime/launch/Executor.h"
 #include "runtime/launch/Metrics.h"
 
-#include <algorithm>
-
 namespace dtcc::rt {
 
 /// A rank of each stage, by the number of the stage.

@@ -12,7 +12,6 @@
 #include "runtime/core/Error.h"
 #include "runtime/kernels/ops/CheckedOperands.h"
 
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
