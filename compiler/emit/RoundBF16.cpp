@@ -18,7 +18,7 @@ static bool convertsF32(const llvm::Instruction &instruction) {
          instruction.getOperand(0)->getType()->getScalarType()->isFloatTy();
 }
 
-/// To the nearest, ties to even; a NaN stays one, and quiet.
+/// Replaces a conversion by arithmetic that rounds to the nearest number, ties to even. A NaN becomes a quiet NaN.
 static void expand(llvm::Instruction &conversion) {
   llvm::IRBuilder<> b(&conversion);
   llvm::Value *x = conversion.getOperand(0);

@@ -1,4 +1,4 @@
-//===- Limits.h - What operators leave out, and what stands in for others
+//===- Limits.h - Unsupported forms of operators, and replacements of operators
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Scopes.cpp - Values by name
+//===- Scopes.cpp - The scopes in which names of an ONNX file have values
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Scopes.h - Values by name
+//===- Scopes.h - The scopes in which names of an ONNX file have values
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,6 +18,7 @@
 
 namespace dtcc::onnx {
 
+/// The scopes that are open while a node is imported, the innermost last.
 class Scopes {
 public:
   struct Scope {

@@ -142,7 +142,7 @@ private:
     const std::vector<int64_t> here = image.mesh().coordinates(me, 0);
     for (const dtcc_state &state : rowsOf(image.stageAt(here).states, image.states())) {
       auto saved = manifest.states.find(std::string(image.string(state.name)));
-      // What is missing or of another shape is refused when it is loaded.
+      // States that are missing or have another shape are refused when they are loaded.
       if (saved == manifest.states.end() || saved->second.layout.dims.size() != layoutOf(image, state).dims.size())
         continue;
       HeldRuns wanted(image.mesh(), layoutOf(image, state), here.data(), nullptr);

@@ -1,4 +1,4 @@
-//===- Watch.cpp - When a wait is in vain --------------------- -*- C++ -*-===//
+//===- Watch.cpp - Ends waits for other ranks that are in vain -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,8 @@
 namespace dtcc::rt {
 namespace {
 
-/// Launchers kill some 30 s after their signal: a rank that waits has said why before.
+/// Milliseconds for which a rank waits on after a signal. Launchers kill some 30 s after theirs, and the rank must say
+/// before why it ends.
 constexpr int64_t leastPatience = 5000, mostPatience = 20000;
 
 int64_t milliseconds() {
@@ -73,7 +74,7 @@ std::string Watch::text(const Wait &wait) {
 }
 
 std::string Watch::hangText(const Wait &wait) {
-  /// Follows who waits for whom. `isSure` becomes false if the last one does not wait.
+  // Follows who waits for whom. `isSure` becomes false if the last rank does not wait.
   auto follow = [&](bool &isSure) {
     isSure = true;
     std::string said = text(wait);
@@ -114,7 +115,7 @@ std::string Watch::hangText(const Wait &wait) {
 }
 
 std::string Watch::everyRank(int64_t ranks, const Whereabouts *where) {
-  /// Ranks that get a line each; of more ranks those that wait are counted.
+  // Most ranks that get a line each. Of more ranks those that wait are counted.
   constexpr int64_t mostLines = 64;
   const std::map<int64_t, Note> all = notes();
   std::string lines;

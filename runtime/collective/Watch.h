@@ -1,16 +1,16 @@
-//===- Watch.h - When a wait is in vain ----------------------- -*- C++ -*-===//
+//===- Watch.h - Ends waits for other ranks that are in vain -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A rank that has waited for a while asks its watch: has another rank failed, has its
-// process ended, was this process told to end, has it been too long? Only waits that sleep
-// ask (Wait.h), and waits for a GPU (runtime/cuda/collective/Watchdog.h). Other waits pay nothing.
+// A rank that has waited for a while asks its watch: has another rank failed, has its process ended, was this process
+// told to end, has the wait been too long? Only waits that sleep (Wait.h) and waits for a GPU
+// (runtime/cuda/collective/Watchdog.h) ask. Other waits pay nothing.
 //
-// A wait that asks is also told to the others, as a note. So the rank that reports a hang
-// can follow who waits for whom, and names the rank that did not come.
+// A wait that asks is also told to the other ranks, as a note. The rank that reports a hang follows the notes of who
+// waits for whom, and names the rank that did not come.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +28,7 @@
 
 namespace dtcc::rt {
 
+/// The watch of one rank. Each backend overrides how it learns of other ranks.
 class Watch {
 public:
   /// `aborted` becomes the exit status of the first rank that fails; `interrupted` says whether SIGINT or SIGTERM
@@ -49,11 +50,11 @@ public:
   };
   /// The error that ends a wait of `seconds` until now, or nothing. Tells the others of the wait.
   std::optional<Error> check(double seconds, const Wait &wait);
-  /// For a wait of `seconds` until now. A reason stands only if what is waited for has not come meanwhile: a process
-  /// may end when it has done its part.
+  /// The reason to end a wait of `seconds` until now, or nothing. The caller must look once more for the awaited rank,
+  /// and end the wait only if that rank has still not come: a process may end when it has done its part.
   std::optional<Reason> look(double seconds);
-  /// A wait that ended well. A signal ends a wait once it has lasted longer than others did, so that a step which
-  /// goes on is finished.
+  /// Records a wait that ended well after `seconds`. A signal ends a wait only once that has lasted longer than earlier
+  /// ones, so that a step which goes on is finished.
   void passed(double seconds);
 
   /// "rank 1 waits in all_reduce of group 'dp' for rank 2, at step 5, .."

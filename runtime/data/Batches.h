@@ -24,8 +24,8 @@
 
 namespace dtcc::rt {
 
-/// Where the blocks of a rank in one slot go. It names no Rank, whose coordinates follow the action that runs, so that
-/// other threads than the rank's can fill too.
+/// The memory of a rank's blocks in one slot. A place names no Rank, whose coordinates follow the action that runs, so
+/// that other threads than the rank's can fill too.
 struct BatchPlace {
   const dtcc_stage &stage;
   const std::vector<int64_t> &coordinates; /* in the slot, one per mesh axis */
@@ -52,7 +52,7 @@ public:
   /// Writes the blocks of `rank` in `slot` for the step that begins at sample
   /// `first` of the endless order. Checks the values of integer inputs.
   void fill(const Rank &rank, int64_t slot, int64_t first) const;
-  /// The same, at another place.
+  /// Writes the blocks of a rank to `place`, which another thread may fill.
   void fill(const BatchPlace &place, int64_t first) const;
 
   /// Reads one byte of every page of the files that `rank` is going to copy for the step that begins at sample

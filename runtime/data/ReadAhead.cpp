@@ -108,7 +108,8 @@ void ReadAhead::run() {
     done = wanted;
     guard.unlock();
     batches.touch(rank, done, [&] { return wanted != done || state == State::Asked; });
-    // What a copy held up goes on behind it; pages that are in memory cost little the second time.
+    // Reading that a copy interrupted begins again behind the copy: pages that are in memory cost little the second
+    // time.
     if (state == State::Asked)
       done = none;
   }

@@ -1,4 +1,4 @@
-//===- CommandChecker.cpp - What must hold of the commands of an image -*- C++ -*-===//
+//===- CommandChecker.cpp - Checks of the commands of an image -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@
 namespace dtcc::rt {
 namespace {
 
-/// Rows, picks and output, what comes back (combine alone), what waits to be sent (GPUs alone, but for a combine with a
-/// bound), lists.
+/// Checks the operands of an exchange of rows. In order they are rows, picks, output, received rows (only of a
+/// combine), packed rows (only on GPUs, and not of a combine with a bound) and lists.
 void checkRowExchange(const Image &image, const dtcc_command &command, const RowChecker &check) {
   auto views = image.views();
   auto operands = image.operands(command);

@@ -1,4 +1,4 @@
-//===- CommandChecker.h - What must hold of the commands of an image -*- C++ -*-===//
+//===- CommandChecker.h - Checks of the commands of an image -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

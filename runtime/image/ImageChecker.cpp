@@ -1,4 +1,4 @@
-//===- ImageChecker.cpp - What must hold in an image -*- C++ -*-===//
+//===- ImageChecker.cpp - Checks of all tables of an image -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the checks of all tables have in common: their message, and rules about indices, axes and sizes.
+// The message of a check, and the rules about indices, axes and sizes that the checks of all tables share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +17,11 @@
 
 namespace dtcc::rt {
 
+/// Integers of sums that 64 bits may not hold.
 using Wide = __int128;
 
-/// Sizes, strides and products of sizes are no larger: 64 bits hold them times any width, and Wide sums of their
-/// products.
+/// The largest size, stride and product of sizes that an image may have: 64 bits hold it times any element's width, and
+/// Wide holds sums of products of two.
 inline constexpr int64_t mostElements = int64_t(1) << 56;
 
 /// Checks one row of one table; `where()` names it in messages.
@@ -53,12 +54,12 @@ public:
         require(set.ids[j] != set.ids[i], "an axis must stand once in a set", int(set.ids[i]));
     }
   }
-  /// The product of some sizes, which is at most mostElements.
+  /// The product of `size` and the product of the sizes before it, which must be at most mostElements.
   int64_t product(int64_t before, int64_t size, const char *what) const {
     require(size >= 0 && (size == 0 || before <= mostElements / size), what, size);
     return before * size;
   }
-  /// Whole sizes of a state or input, whose local sizes must be those of `view`.
+  /// Checks the whole and the padded sizes of a state or an input.
   void dims(const dtcc_dim *dims, uint32_t rank, bool timeAllowed) const {
     require(rank <= DTCC_MAX_RANK, "rank must be at most 16", rank);
     int64_t elements = 1;
@@ -71,6 +72,7 @@ public:
               dims[i].padded);
     }
   }
+  /// Checks that the view of a state or an input has the sizes of a rank's shard. `dims` have been checked.
   void localSizes(const dtcc_dim *dims, uint32_t rank, uint32_t view) const {
     const dtcc_view &v = image.views()[view];
     require(v.rank == rank, "the view must have the rank of the whole", int(v.rank));

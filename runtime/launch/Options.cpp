@@ -227,7 +227,7 @@ void checkSaves(const CLI::App &app, const Options &options) {
 // Declarations: a function for each group of --help
 //===----------------------------------------------------------------------===//
 
-/// What the command line sets: the options, and texts that are parsed further once the whole line is read.
+/// The targets of the command line: the options, and texts that are parsed further once the whole line is read.
 struct CommandLine {
   Options options;
   std::string config; /* Arguments reads the file before CLI11 sees the line */
@@ -431,7 +431,7 @@ void checkOptions(const CLI::App &app, CommandLine &line, const Image &image) {
   checkSaves(app, options);
 }
 
-/// What is wrong with a line that CLI11 refuses, in the style of this project's messages where CLI11's own is not.
+/// The reason why CLI11 refuses a line. Where CLI11's message is not in the style of this project, another replaces it.
 std::string describeRefusal(const CLI::ParseError &error, const CLI::App &app, const Arguments &arguments) {
   std::string text = suggestion(app, arguments.words());
   if (!text.empty())

@@ -1,4 +1,4 @@
-//===- Known.cpp - What is known of a value at import
+//===- Known.cpp - Reads properties of values that are known at import
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

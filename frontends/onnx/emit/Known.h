@@ -1,12 +1,12 @@
-//===- Known.h - What is known of a value at import
+//===- Known.h - Reads properties of values that are known at import
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Shapes, positions, masks and small constants are known while the graph is built. They
-// are read here, from the value alone; nothing is emitted.
+// Shapes, positions, masks and small constants are known while the graph is built. These functions read them from the
+// value alone, and emit nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +17,11 @@
 
 namespace dtcc::onnx {
 
-/// All cells, if they are known and few.
+/// All cells, if they are known and few; else null.
 std::shared_ptr<const HostTensor> knownCells(const Tensor &x);
+/// The affine function of the index that gives each cell, if it is known.
 std::optional<Affine> knownAffine(const Tensor &x);
-/// The one value of all cells.
+/// The value of all cells, if they are known to be equal.
 std::optional<double> knownSplat(const Tensor &x);
 /// Whether all cells are 0 or 1: a boolean cast to integers.
 bool isFlag(const Tensor &x);

@@ -60,7 +60,8 @@ static Place boxOf(Place place, int64_t spatial, int64_t leading, int64_t groupA
 }
 
 namespace {
-/// Where a library op writes, and where that is copied to if the op cannot write there.
+/// The place to which a library op writes. `goal` is set if the op cannot write to its destination: the place is then
+/// copied there.
 struct Written {
   Place place;
   int64_t accumulate;

@@ -279,7 +279,7 @@ public:
   /// whole number is one too large.
   Value remainder(Value x, Value y) const {
     Value rest = fma(negate(floor(arith::DivFOp::create(builder, loc, x, y))), y, x);
-    // Where the quotient was too large, the rest is not on the side of y.
+    // If the quotient was too large, the rest does not have the sign of y.
     Value sign = withSign(number(1), y);
     return select(less(mul(rest, sign), 0), add(rest, y), rest);
   }

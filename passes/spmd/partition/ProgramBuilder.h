@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What spmd-lower-to-program does for one stage of a pipeline, or for a step without stages. ProgramBuilder.cpp decides
-// what belongs to which phase, and PhaseOps.cpp makes the ops of each.
+// The builder makes the program of one stage of a pipeline, or of a step without stages, for spmd-lower-to-program.
+// ProgramBuilder.cpp decides which op belongs to which phase, and PhaseOps.cpp makes the ops of each phase.
 //
 //===----------------------------------------------------------------------===//
 

@@ -294,7 +294,7 @@ std::unique_ptr<CudaOp> bindConvolution(const CheckedOperands &operands, Rank &r
     libraries += (product ? ", cudnn " : "cudnn ") + cudnn().version();
     if (!product)
       problem += convolutionText(command, rank);
-    // Of all ways, the first included: none may ask for more later.
+    // The workspace is reserved for the largest of all ways, because none may ask for more later.
     launcher.reserveWorkspace(static_cast<uint64_t>(convolutionWorkspace(command.problem).bytes()));
     ways.push_back(
         {"cudnn", [=, &rank, &launcher]() { return bindLibraryConvolution(command, direction, rank, launcher); }});

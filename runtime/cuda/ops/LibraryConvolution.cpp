@@ -83,7 +83,7 @@ CudnnGraph graphOf(const LibraryConvolutionForm &form) {
   // Sums are f32, and equal in every run, as those of our kernels are.
   graph.avoid(kDnnRoundsSums);
   graph.avoid(kDnnAddsInAnyOrder);
-  // What is transformed first is rounded to halves before it is multiplied.
+  // Engines that transform their operands round the transforms to halves before they multiply them.
   if (p.type != DTCC_F32)
     for (int transform : {kDnnFourier, kDnnWinograd, kDnnWinograd4, kDnnWinograd6, kDnnWinograd13})
       graph.avoid(transform);
@@ -94,8 +94,8 @@ CudnnGraph graphOf(const LibraryConvolutionForm &form) {
   return graph;
 }
 
-/// What is asked of the library for a command. It has no engines that make f32 of halves: it rounds the kernel's
-/// gradient once, after its sums of f32.
+/// The form of a command that the library is asked for. The library has no engines that make f32 of halves, so it
+/// rounds the kernel's gradient once, after sums in f32.
 LibraryConvolutionForm formOf(const ConvolutionCommand &command, ConvolutionDirection direction, const Rank &rank) {
   LibraryConvolutionForm form = {command.problem, direction, rank.image.header().tf32 != 0};
   form.problem.outType = form.problem.type;

@@ -134,7 +134,7 @@ private:
   /// The kernel of the gradient.
   const char *bindGradient() {
     const Window &w = problem.window;
-    // What a thread of max_pool_grad_last reads: the cells of each window that reads its cell.
+    // A thread of max_pool_grad_last reads the cells of each window that reads its cell.
     int64_t reads = w.windowCells();
     for (int d = 0; d < 3; ++d)
       reads *= partsOf(w.window[d], w.strides[d]);

@@ -40,7 +40,7 @@ uint64_t addressBits(const CheckedOperands &operands, const Rank &rank, std::ini
   return bits;
 }
 
-/// What both passes share: the layer, its products, its kernels.
+/// The layer, the products and the kernels that the forward and the backward pass share.
 class RecurrentLayerOp : public CudaOp {
 public:
   std::string_view loads() const override { return loaded; }

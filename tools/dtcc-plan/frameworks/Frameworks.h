@@ -46,7 +46,8 @@ struct FrameworkPlan {
   bool mayHaveEqualStages() const;
 };
 
-/// What a framework whose stages are equal does not say of the plan's; `instead` names its option for others.
+/// Notes the plan's unequal stages as unsaid, for a framework whose stages are equal. `instead` names its option for
+/// others.
 void noteUnequalStages(const FrameworkPlan &given, llvm::StringRef instead, FrameworkConfig &config);
 
 struct FrameworkConfig {

@@ -79,7 +79,7 @@ public:
     ofParts = Kernel(launcher, "Embedding", "scatter_add_parts", sharedBytes);
     WorkspaceLayout layout;
     sorted = std::make_unique<SortedRows>(operands, p.rows, p.keys, launcher, layout);
-    // What gpu_workspace::scatterAdd counts.
+    // The compiler plans this workspace by gpu_workspace::scatterAdd, which counts the same parts.
     for (int64_t segments = partsOf(p.rows, p.segment); segments > 1; segments = partsOf(2 * segments, p.segment)) {
       const uint64_t sums = layout.take(2 * segments * p.columns * int64_t{sizeof(float)});
       parts.push_back({2 * segments, sums, layout.take(2 * segments * int64_t{sizeof(int32_t)})});
