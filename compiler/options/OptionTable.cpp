@@ -13,6 +13,7 @@
 #include "runtime/abi/OptionRow.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Path.h"
+#include <cfloat>
 
 using namespace mlir;
 using namespace dtcc;
@@ -207,11 +208,16 @@ LogicalResult set(const Row &row, StringRef value, Options &options) {
 }
 } // namespace
 
-/// Refuses what is part of the command line's contract and not built yet: an option that
-/// is silently ignored trains something else than was asked for.
-static LogicalResult refuseLater(const Options &options) {
-  if (options.lossScale > 0 && options.precision != "fp16")
+/// Refuses values out of range, and options that do not go together: an option that is silently ignored would train
+/// something else than was asked for.
+static LogicalResult checkOptions(const Options &options) {
+  const bool scales = options.lossScale >= 0;
+  if (scales && options.precision != "fp16")
     return usage("--loss-scale needs --precision=fp16");
+  // Programs keep the scale in f32. An infinite one would stay infinite when it is halved, and leave out every step.
+  if (scales && !(options.lossScale >= FLT_MIN && options.lossScale <= FLT_MAX))
+    return usage("--loss-scale must be from 1.2e-38 to 3.4e38, got: " +
+                 llvm::formatv("{0:e}", options.lossScale).str());
   if (options.verify && (options.emit == "graph" || options.emit == "plan" || options.emit == "onnx"))
     return usage("--verify checks the partitioned step, which --emit=" + options.emit + " does not make");
   if (options.emit == "onnx" && !StringRef(options.input).ends_with(".onnx"))
@@ -219,7 +225,8 @@ static LogicalResult refuseLater(const Options &options) {
   if (options.emit == "onnx" && (options.output.empty() || options.output == "-"))
     return usage("--emit=onnx must have a file to write: -o annotated.onnx");
   if (options.moeCapacity >= 0 && !(options.moeCapacity >= 1 && options.moeCapacity <= 1e6))
-    return usage("--moe-capacity must be at least 1, got: " + llvm::formatv("{0}", options.moeCapacity).str());
+    return usage(Twine("--moe-capacity must be at ") + (options.moeCapacity < 1 ? "least 1" : "most 1000000") +
+                 ", got: " + llvm::formatv("{0}", options.moeCapacity).str());
   if (options.moeCapacity >= 0 && options.moeDispatch == "gather")
     return usage(
         "--moe-capacity bounds the rows that ranks send to experts, and --moe-dispatch=gather sends all tokens: "
@@ -309,7 +316,7 @@ LogicalResult dtcc::parseOptions(int argc, const char *const *argv, Options &opt
     return failure();
   if (options.input.empty())
     return usage("a model must be given: dtcc MODEL.onnx");
-  if (failed(refuseLater(options)))
+  if (failed(checkOptions(options)))
     return failure();
   if (options.output.empty())
     options.output = options.emit == "program" ? llvm::sys::path::stem(options.input).str() : "-";

@@ -53,8 +53,8 @@ struct Options {
   std::string precision;
   /// Whether --precision was not given, so that the model's type, or else the target, decides.
   bool precisionAssumed = false;
-  /// Initial value of fp16's dynamic loss scale; 0 stands for PyTorch's.
-  double lossScale = 0;
+  /// Initial value of fp16's dynamic loss scale; if negative, PyTorch's.
+  double lossScale = -1;
 
   // The plan.
   std::string cluster = "cpu", mesh, schedule, recompute, offload, gradients, headroom, plan, sequenceParallel;
