@@ -155,7 +155,7 @@ FailureOr<Attribute> dtcc::parseOptimizer(MLIRContext *context, StringRef text) 
                  ", got: " + name);
   llvm::StringMap<double> values;
   std::vector<std::string> keys;
-  llvm::StringSet<> negative;
+  llvm::StringSet<> negative, given;
   for (const Setting &setting : kind->settings) {
     values[setting.key] = setting.initial;
     if (setting.initial < 0)
@@ -171,13 +171,15 @@ FailureOr<Attribute> dtcc::parseOptimizer(MLIRContext *context, StringRef text) 
     if (!values.contains(key))
       return wrong("--optimizer " + name + " has no setting named " + key + "; it has: " + llvm::join(keys, ", "));
     bool isNegative = negative.contains(key);
-    if (number.getAsDouble(value) || !(isNegative ? value <= 0 : value >= 0))
+    if (number.getAsDouble(value) || !std::isfinite(value) || !(isNegative ? value <= 0 : value >= 0))
       return wrong("--optimizer " + name + ": " + key + " must be a number of at " + (isNegative ? "most" : "least") +
                    " 0, got: " + number);
+    if (!given.insert(key).second)
+      return wrong("--optimizer " + name + ": " + key + " must be given once");
     values[key] = value;
   }
   // One rate for all parameters, unless another is given.
-  if (values.contains("adamw_lr") && !settings.contains("adamw_lr="))
+  if (values.contains("adamw_lr") && !given.contains("adamw_lr"))
     values["adamw_lr"] = values["lr"];
   if (failed(checkSettings(name, values)))
     return failure();

@@ -10,7 +10,9 @@
 #include "dialects/graph/StateUpdate.h"
 #include "runtime/abi/NearestName.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/GlobPattern.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace dtcc;
@@ -28,7 +30,7 @@ struct ParameterGroup {
 
 static FailureOr<double> parseNumber(StringRef option, StringRef key, StringRef text) {
   double value = 0;
-  if (text.getAsDouble(value) || !(value >= 0))
+  if (text.getAsDouble(value) || !std::isfinite(value) || value < 0)
     return wrong("--group=" + option + ": " + key + " must be a number of at least 0, got: " + text);
   return value;
 }
@@ -53,8 +55,11 @@ static LogicalResult parseGroup(StringRef option, graph::OptimizerAttrInterface 
   group.glob = option.take_front(colon).str();
   SmallVector<StringRef> pairs;
   option.drop_front(colon + 1).split(pairs, ',');
+  llvm::StringSet<> given;
   for (StringRef pair : pairs) {
     auto [key, text] = pair.split('=');
+    if (!given.insert(key).second)
+      return wrong("--group=" + option + ": " + key + " must be given once");
     if (key == "lr") {
       if (failed(parseRate(option, text, optimizer.getLearningRate(), group)))
         return failure();
