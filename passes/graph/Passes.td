@@ -229,20 +229,21 @@ def GraphSeparateCounts : Pass<"graph-separate-counts", "::mlir::ModuleOp"> {
 }
 
 def GraphGroupLosses : Pass<"graph-group-losses", "::mlir::ModuleOp"> {
-  let summary = "let micro-batches take numbers of the whole batch from their own samples, where the loss may be such";
+  let summary = "compute terms of a loss that are no sums over samples from each micro-batch, if the module allows it";
   let description = [{
     Input: `@loss`, after graph-separate-counts and before graph-differentiate, of a module whose attribute
-    `graph.loss_groups` says the number of groups. Output: the same function without the attribute. What micro-batches
-    cannot add up, as a product of two means over the batch, is computed of each group of samples from
-    `graph.group_sum`, and its mean over the groups stands in its place.
+    `graph.loss_groups` is the number of groups of samples, one for each micro-batch. Output: the same function; the
+    attribute is gone. A term that is no sum over samples, as a product of two means over the batch, is computed of each
+    group by `graph.group_sum`. The mean of the term over the groups replaces the term.
 
-    Micro-batches have their own samples, so spmd-apply-plan refuses a loss with such a term. Gradient accumulation in
-    other frameworks computes it of each micro-batch, which is another loss: the option `--batch-losses=microbatch` asks
-    for that.
+    A micro-batch has its own samples alone, so spmd-apply-plan refuses a loss with such a term. Gradient accumulation
+    in other frameworks computes the term of each micro-batch, which is another loss. The option
+    `--batch-losses=microbatch` asks for that loss.
 
-    Guarantees: without the attribute, and where the loss is a sum over samples, nothing changes. What is computed of a
-    group is what the loss would give if the group were the batch, with sums over its samples that count as often as
-    there are groups. An op that cannot be computed so is an error.
+    Guarantees: without the attribute nothing changes, nor does a loss that is a sum over samples. A group's term is the
+    one that the loss would have if the group were the batch. A sum over the samples of a group is multiplied by the
+    number of groups, so that a sum over the batch divided by its samples becomes the mean over the group. Batch norms
+    whose groups lie within those of the loss stay as they are. An op of a term that cannot be computed so is an error.
 
     Example (tests/passes/graph/group-losses.mlir):
     ```mlir
