@@ -1,4 +1,4 @@
-//===- GroupedValues.cpp - Numbers of a batch, computed of each group of samples
+//===- GroupedValues.cpp - Values of the whole batch, computed of each group of samples
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

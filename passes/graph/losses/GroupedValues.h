@@ -1,20 +1,21 @@
-//===- GroupedValues.h - Numbers of a batch, computed of each group of samples
+//===- GroupedValues.h - Values of the whole batch, computed of each group of samples
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The rows of a value are what it would be if the batch were one group of samples, that of sample i in row i:
+// Row i of a value is the value that the loss would have if the batch were the group of sample i:
 //
 //   %p: [8, 4], one row a sample            rows: %p
 //   %sum = reduce sum %p [0] : [4]          rows: group_sum %p, times the groups : [8, 4]
 //   %square = mul %sum, %sum : [4]          rows: mul of rows : [8, 4]
 //
-// A group stands for the whole batch, so a sum over its samples counts as often as there are groups: a sum that is
-// divided by the samples of the batch becomes the mean over the group. A value that has a dimension of samples has that
-// in front, and no other. A row a sample costs little, because numbers of a batch are small, and lies like the samples
-// under every plan, as the statistics of a batch norm do.
+// A group stands for the whole batch, so a sum over its samples is multiplied by the number of groups: a sum that is
+// divided by the samples of the batch becomes the mean over the group. The first dimension of all rows counts samples.
+// It is the dimension of samples of the value itself, if there is one, else a new one. Rows of a group are equal. They
+// cost little, because values of the whole batch are small, and are split like the samples under every plan, as the
+// statistics of a batch norm are.
 //
 //===----------------------------------------------------------------------===//
 
