@@ -20,7 +20,7 @@ from onnx_ir.tensor_adapters import TorchTensor
 from torch.export import _trace
 
 from . import adapters as low_rank
-from . import alignments, compare, decompositions, forms, gradients, manifest, notes, operators, scans
+from . import alignments, compare, decompositions, forms, gradients, manifest, notes, operators, packed, scans
 from . import graph as surgery
 from .losses import ExportError, ExportWarning, with_loss
 from .rewrite import rewrite_lossy_calls
@@ -238,7 +238,7 @@ def trace(wrapper, inputs, dynamic, opset):
         names = {symbol for dims in shapes.values() for symbol in dims.values()}
         dims = {symbol: torch.export.Dim.DYNAMIC for symbol in names}
         with notes.noted(wrapper), forms.still_modules(), forms.open_lengths(), forms.traceable_functions(), \
-                alignments.written_out(), mock.patch.object(_trace, "print", lambda *_, **__: None, create=True):
+                alignments.written_out(), packed.as_padded(), mock.patch.object(_trace, "print", lambda *_, **__: None, create=True):
             program = torch.export.export(
                 wrapper, (), kwargs=inputs, strict=False,
                 dynamic_shapes={n: {a: dims[s] for a, s in d.items()} for n, d in shapes.items()})

@@ -20,7 +20,6 @@ from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from . import formulas
-from .losses import ExportError
 
 aten = torch.ops.aten
 TRACED_EXPERTS = ("batched_mm", "eager")
@@ -97,16 +96,9 @@ def probability_loss(input, target, weight=None, size_average=None, reduce=None,
     return each if reduction == "none" else each.mean() if reduction == "mean" else each.sum()
 
 
-def packed(*_):
-    """torch._VF._pack_padded_sequence, whose steps have as many samples as are not yet at their end."""
-    raise ExportError("pack_padded_sequence cannot be exported: its lengths decide how many samples each step has; run the layer on "
-                      "the padded batch, take the last state of each sample by gather at lengths - 1, and mask the loss")
-
-
 BINARY_CROSS_ENTROPY = functional.binary_cross_entropy
 # (owner, name) -> the form of a function of PyTorch that looks at its operands' values, which no trace has, or its refusal.
 FUNCTIONS = {(functional, "gaussian_nll_loss"): gaussian_loss, (functional, "binary_cross_entropy"): probability_loss,
-             (torch._VF, "_pack_padded_sequence"): packed,
              **{(owner, name): form for owner in (torch, torch.Tensor)
                 for name, form in (("cov", formulas.covariance), ("corrcoef", formulas.correlation))}}
 
