@@ -477,6 +477,9 @@ FailureOr<SearchResult> Search::run() {
   result.machine = machine;
   result.pricer = std::move(pricer);
   report(result, found);
+  // Some plans are compiled next, which takes memory too. Other searches may use prices that are kept for them.
+  if (!limits.pricers)
+    result.pricer->forgetPrices();
   result.shapes = std::move(found.plans);
   return result;
 }

@@ -315,6 +315,7 @@ std::vector<LayerSeconds> priceLayers(const StepProblem &problem, const Constant
 PricedLayers::PricedLayers(const StepProblem &problem, const Constants &constants) {
   Calibration none;
   Pricer pricer(problem, constants, none);
+  layers.reserve(problem.layers.size());
   for (const Layer &layer : problem.layers) {
     LayerParts parts = pricer.passes(layer);
     Each each{{}, parts.fillable, layer.parameters, layer.expertParameters};

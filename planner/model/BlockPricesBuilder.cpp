@@ -234,12 +234,12 @@ void BlockPrices::Builder::addWork(OpWork &work, const BlockTable::Op &op) {
 }
 
 void BlockPrices::Builder::addOp(const BlockTable::Op &op, uint32_t type) {
-  OpWork work{op.op, type, &BlockCost::forward};
+  OpWork work{op.op, type, &BlockWork::forward};
   bool isOnce = op.op->getNumResults() > 0 && values.constants().contains(op.op->getResult(0));
-  work.phase = op.phase == graph::Phase::InputGradient    ? &BlockCost::inputGradient
-               : op.phase == graph::Phase::WeightGradient ? &BlockCost::weightGradient
-               : isOnce                                   ? &BlockCost::once
-                                                          : &BlockCost::forward;
+  work.phase = op.phase == graph::Phase::InputGradient    ? &BlockWork::inputGradient
+               : op.phase == graph::Phase::WeightGradient ? &BlockWork::weightGradient
+               : isOnce                                   ? &BlockWork::once
+                                                          : &BlockWork::forward;
   for (size_t mode = 1; mode < kRecomputeModes; ++mode)
     work.again[mode] = llvm::any_of(op.op->getResults(),
                                     [&](Value result) { return values.again(plan::Recompute(mode)).contains(result); });

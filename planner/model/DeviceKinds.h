@@ -35,7 +35,7 @@ struct DeviceKind {
 
   GraphFacts facts;
   std::shared_ptr<PlacementCache> held;
-  /// Those of `held`.
+  /// The placements that `held` holds.
   PlacementCache &placements;
   ShapeProblems problems;
 };
@@ -53,6 +53,10 @@ public:
   /// The kind of the devices of a stage.
   DeviceKind &of(const plan::StageSolution::Stage &stage) const { return *kinds[isMixed() ? stage.deviceClass : 0]; }
   bool isMixed() const { return kinds.size() > 1; }
+  void forgetPrices() {
+    for (const std::unique_ptr<DeviceKind> &kind : kinds)
+      kind->placements.forgetPrices();
+  }
   llvm::ArrayRef<std::unique_ptr<DeviceKind>> all() const { return kinds; }
 
   /// Places the step and prices its blocks on every kind, for the shapes among `shapes` that can be cut into stages.

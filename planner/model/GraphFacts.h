@@ -97,10 +97,13 @@ struct GraphFacts {
   double usableBytes(const plan::Parallelism &shape, double separate) const;
   double usableBytes(const plan::Parallelism &shape) const { return usableBytes(shape, separateBytes(shape)); }
 
+  /// A step of a device of this kind, without its layers and what a shape says.
+  cost::StepProblem emptyStep() const { return {machine.device, machine.fabric, {}, software, {}, {}, {}}; }
+
   mlir::func::FuncOp step;
   GraphRequest request;
   std::shared_ptr<const StepTables> tables;
-  /// Those of `tables`.
+  /// The facts that `tables` holds.
   const PlacementInput &input;
   const StepValues &values;
   /// A device of this kind, as a rank among those of all kinds.

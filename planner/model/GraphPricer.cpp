@@ -147,7 +147,7 @@ plan::PlanReport GraphPricer::describe(const plan::ShapePlan &found) {
   report.parts = price(found.shape, found.stages);
   report.seconds = report.parts.total();
   plan::MemoryParts state;
-  for (const BlockCost &block : placements().pricedFor(found.shape).costs) {
+  for (const BlockMemory &block : placements().pricedFor(found.shape).memory) {
     plan::MemoryParts each = first.problems.stateOf(found.shape, block);
     state.parameters += each.parameters;
     state.gradients += each.gradients;
@@ -155,10 +155,9 @@ plan::PlanReport GraphPricer::describe(const plan::ShapePlan &found) {
     state.host += each.host;
   }
   plan::StageProblem solved = problem(found.shape);
+  const std::vector<BlockWork> &works = placements().worksOf(found.shape);
   plan::describeStages(solved, found.stages, state, report, [&](uint32_t type, uint32_t mode) {
-    const cost::Work &again =
-        placements().pricedFor(found.shape).costs[type].again[size_t(first.facts.recomputeOf(mode))];
-    return again.kernelBytes > 0 || !again.gemms.empty() || !again.attentions.empty();
+    return works[type].computesAgain(first.facts.recomputeOf(mode));
   });
   if (!isMixed()) {
     report.memory = {};

@@ -32,6 +32,8 @@ public:
   /// The facts of the step and of the first device kind.
   const GraphFacts &facts() const { return kinds.first().facts; }
   PlacementCache &placements() { return kinds.first().placements; }
+  /// Frees what a search has priced. The few shapes that are asked for afterwards are priced again.
+  void forgetPrices() { kinds.forgetPrices(); }
   /// All shapes that the graph and the ranks allow.
   plan::ShapeSpace space() const;
 

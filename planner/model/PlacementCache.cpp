@@ -160,7 +160,9 @@ LogicalResult PlacementCache::emitRefusal() {
   return failure();
 }
 
-const PricedStep &PlacementCache::pricedFor(const Parallelism &shape) {
+const PricedStep &PlacementCache::pricedFor(const Parallelism &shape) { return findPriced(shape); }
+
+PricedStep &PlacementCache::findPriced(const Parallelism &shape) {
   auto at = locals.find(keyOf(shape));
   if (at != locals.end() && at->second.sameAs)
     at = locals.find(keyOf(shape, *at->second.sameAs));
@@ -173,8 +175,19 @@ const PricedStep &PlacementCache::pricedFor(const Parallelism &shape) {
   SequenceTotals totals;
   findExchange(shape, plan, placed, totals, local);
   if (local.possible)
-    price(shape, std::move(plan), placed, local);
+    price(shape, plan, placed, local);
   return local;
+}
+
+const std::vector<BlockWork> &PlacementCache::worksOf(const Parallelism &shape) {
+  PricedStep &local = findPriced(shape);
+  std::lock_guard lock(working);
+  if (!local.works) {
+    PlacedStep &placed = findPlaced(shape);
+    std::vector<BlockCost> costs = costsOf(resize(shape, placed), placed, local);
+    local.works.emplace(std::make_move_iterator(costs.begin()), std::make_move_iterator(costs.end()));
+  }
+  return *local.works;
 }
 
 bool PlacementCache::isPossible(const Parallelism &shape) {
@@ -243,63 +256,78 @@ void PlacementCache::findExchange(const Parallelism &shape, const plan::Plan &pl
     local.sequence = std::move(*outcome);
 }
 
-std::vector<cost::Layer> PlacementCache::layersOf(const PricedStep &local) const {
+std::vector<cost::Layer> PlacementCache::layersOf(const Parallelism &shape) {
+  const std::vector<BlockWork> &works = worksOf(shape);
+  return layersOf(works, findPriced(shape));
+}
+
+std::vector<cost::Layer> PlacementCache::layersOf(llvm::ArrayRef<BlockWork> works, const PricedStep &local) const {
   std::vector<cost::Layer> layers;
-  for (size_t type = 0; type < local.costs.size(); ++type) {
-    const BlockCost &block = local.costs[type];
+  layers.reserve(works.size() * facts.modeCount());
+  for (auto [type, work, memory] : llvm::enumerate(works, local.memory)) {
     for (uint32_t mode = 0; mode < facts.modeCount(); ++mode) {
       cost::Layer layer;
-      layer.forward = block.forward;
-      layer.inputGradient = block.inputGradient;
-      layer.weightGradient = block.weightGradient;
-      layer.recompute = block.again[size_t(facts.recomputeOf(mode))];
-      layer.parameters = block.parameters;
-      layer.expertParameters = block.expertParameters;
-      layer.leavingBytes = block.leavingBytes;
+      layer.forward = work.forward;
+      layer.inputGradient = work.inputGradient;
+      layer.weightGradient = work.weightGradient;
+      layer.recompute = work.again[size_t(facts.recomputeOf(mode))];
+      layer.parameters = memory.parameters;
+      layer.expertParameters = memory.expertParameters;
+      layer.leavingBytes = memory.leavingBytes;
       layer.passes = facts.input.blocks.countOf(type) > 1 ? local.hostPasses : 0;
       if (facts.isOnHost(mode))
-        cost::moveToHost(layer, block.heldBytes[size_t(facts.recomputeOf(mode))]);
+        cost::moveToHost(layer, memory.heldBytes[size_t(facts.recomputeOf(mode))]);
       layers.push_back(std::move(layer));
     }
   }
   return layers;
 }
 
-void PlacementCache::price(const Parallelism &shape, plan::Plan plan, PlacedStep &placed, PricedStep &local) {
+std::vector<BlockCost> PlacementCache::costsOf(const plan::Plan &plan, PlacedStep &placed, const PricedStep &local) {
   const BlockPrices *&prices = placed.prices[local.sequence.ofAttention];
   if (!prices)
     prices = &pricesOf(plan, local.sequence.ofAttention);
-  std::vector<BlockCost> &blocks = local.costs;
-  blocks = prices->price(plan, *placed.reshards);
+  std::vector<BlockCost> blocks = prices->price(plan, *placed.reshards);
   FailureOr<double> ofExperts =
       secondsOfExperts(facts.step, facts.input.expertLayers, plan, facts.machine, facts.request.experts);
-  double attentions = 0, expertLayers = 0, repeated = 0;
+  double attentions = 0, expertLayers = 0;
   for (size_t type = 0; type < blocks.size(); ++type) {
     double count = double(facts.input.blocks.countOf(type));
     attentions += blocks[type].attentions * count;
     expertLayers += blocks[type].expertLayers * count;
-    repeated += count > 1 ? count : 0;
   }
   double sequence = attentions > 0 ? local.sequence.seconds / attentions : 0;
   double experts = expertLayers > 0 ? (succeeded(ofExperts) ? *ofExperts : 0) / expertLayers : 0;
-  // A host issues layers: of a transformer they are counted by their attentions, which may be a part of a block.
-  local.hostPasses = attentions > 0 && repeated > 0 ? std::min(1.0, attentions / repeated) : 1;
-  local.step.device = facts.machine.device;
-  local.step.fabric = facts.machine.fabric;
-  local.step.software = facts.software;
-  cost::Kernels kernels(facts.machine.device, facts.machine.constants, {facts.software.fused, false, false});
-  for (size_t type = 0; type < blocks.size(); ++type) {
-    BlockCost &block = blocks[type];
+  for (BlockCost &block : blocks) {
     double seconds = sequence * block.attentions + experts * block.expertLayers;
     block.forward.exchangeSeconds += seconds / 2;
     block.inputGradient.exchangeSeconds += seconds / 2;
     if (block.attentions + block.expertLayers > 0)
       block.again[size_t(plan::Recompute::Full)].exchangeSeconds += seconds / 2;
-    local.once.push_back(kernels.seconds(block.once) + block.once.exchangeSeconds);
   }
-  cost::StepProblem whole = local.step;
-  whole.layers = layersOf(local);
+  return blocks;
+}
+
+void PlacementCache::price(const Parallelism &shape, const plan::Plan &plan, PlacedStep &placed, PricedStep &local) {
+  std::vector<BlockCost> blocks = costsOf(plan, placed, local);
+  local.memory.assign(blocks.begin(), blocks.end());
+  std::vector<BlockWork> works(std::make_move_iterator(blocks.begin()), std::make_move_iterator(blocks.end()));
+  double attentions = 0, repeated = 0;
+  for (auto [type, work] : llvm::enumerate(works)) {
+    double count = double(facts.input.blocks.countOf(type));
+    attentions += work.attentions * count;
+    repeated += count > 1 ? count : 0;
+  }
+  // A host issues layers: of a transformer they are counted by their attentions, which may be a part of a block.
+  local.hostPasses = attentions > 0 && repeated > 0 ? std::min(1.0, attentions / repeated) : 1;
+  cost::Kernels kernels(facts.machine.device, facts.machine.constants, {facts.software.fused, false, false});
+  local.once.reserve(works.size());
+  for (const BlockWork &work : works)
+    local.once.push_back(kernels.seconds(work.once) + work.once.exchangeSeconds);
+  cost::StepProblem whole = facts.emptyStep();
+  whole.layers = layersOf(works, local);
   whole.parallel = shape;
+  local.passes.reserve(2);
   for (int zero : {0, 3}) {
     whole.parallel.zero = zero;
     local.passes.emplace_back(whole, facts.machine.constants);

@@ -44,12 +44,13 @@ struct PricedStep {
   std::optional<SequenceExchange> sameAs;
   /// Exchanges between positions.
   SequenceOutcome sequence;
-  /// Costs by type of blocks.
-  std::vector<BlockCost> costs;
+  /// Memory by type of blocks.
+  std::vector<BlockMemory> memory;
+  /// Work by type of blocks, with the exchanges of attentions and experts, if it was asked for
+  /// (PlacementCache::worksOf).
+  std::optional<std::vector<BlockWork>> works;
   /// Seconds that a step takes once, by type of blocks, experts apart.
   std::vector<double> once;
-  /// All but the layers and what a shape says.
-  cost::StepProblem step;
   /// Passes of a repeated block that a host issues.
   double hostPasses = 1;
   /// The seconds of one layer for each type of blocks and each mode that is allowed (PlacementCache::layersOf), twice:
@@ -73,9 +74,11 @@ public:
   std::optional<SequenceExchange> sameAs(const plan::Parallelism &shape) const;
   /// For the samples of a micro-batch of the shape.
   const PricedStep &pricedFor(const plan::Parallelism &shape);
-  /// One layer for each type of blocks and each mode that is allowed. They are made of the costs when they are asked
-  /// for: a search prices some ten thousand steps, and simulates some hundred.
-  std::vector<cost::Layer> layersOf(const PricedStep &local) const;
+  /// The work of each type of blocks of a shape that was priced, op by op. A search prices some ten thousand steps and
+  /// simulates some hundred: the work of these is computed a second time when it is asked for, by any thread.
+  const std::vector<BlockWork> &worksOf(const plan::Parallelism &shape);
+  /// One layer for each type of blocks and each mode that is allowed.
+  std::vector<cost::Layer> layersOf(const plan::Parallelism &shape);
 
   /// Number of splits of the model that were placed, and of those whose placement is not proven best.
   struct Counts {
@@ -84,6 +87,8 @@ public:
   Counts counts() const;
   /// The first message about a split that cannot be placed. It may be emitted once more.
   mlir::LogicalResult emitRefusal();
+  /// Frees the prices of all shapes. Those of a shape that is asked for again are computed once more.
+  void forgetPrices() { locals.clear(); }
   bool hasRefusal() const { return refusal != nullptr; }
 
 private:
@@ -102,7 +107,11 @@ private:
   plan::Plan resize(const plan::Parallelism &shape, PlacedStep &placed);
   void findExchange(const plan::Parallelism &shape, const plan::Plan &plan, PlacedStep &placed, SequenceTotals &totals,
                     PricedStep &local);
-  void price(const plan::Parallelism &shape, plan::Plan plan, PlacedStep &placed, PricedStep &local);
+  void price(const plan::Parallelism &shape, const plan::Plan &plan, PlacedStep &placed, PricedStep &local);
+  /// The costs of each type of blocks, with the exchanges of attentions and experts.
+  std::vector<BlockCost> costsOf(const plan::Plan &plan, PlacedStep &placed, const PricedStep &local);
+  std::vector<cost::Layer> layersOf(llvm::ArrayRef<BlockWork> works, const PricedStep &local) const;
+  PricedStep &findPriced(const plan::Parallelism &shape);
   /// The layouts of a placement are those of all splits that place the model so. On all threads.
   const BlockPrices &pricesOf(plan::Plan plan, SequenceExchange exchange);
 
@@ -119,7 +128,7 @@ private:
     std::optional<BlockPrices> prices;
   };
   std::list<Laid> laid;
-  std::mutex laying;
+  std::mutex laying, working;
   using LocalKey = std::tuple<Split, SequenceExchange, int64_t>;
   LocalKey keyOf(const plan::Parallelism &shape, SequenceExchange exchange) const {
     return {splitOf(shape), exchange, facts.localSamples(shape)};

@@ -50,11 +50,11 @@ void PlanWriter::addRecomputation(plan::Plan &plan, const plan::StageSolution &s
 }
 
 void PlanWriter::addOffload(plan::Plan &plan, const plan::Parallelism &shape, const plan::StageSolution &solution) {
-  const std::vector<BlockCost> &costs = placements.pricedFor(shape).costs;
+  const std::vector<BlockMemory> &blocks = placements.pricedFor(shape).memory;
   auto moves = [&](uint32_t block) {
     uint32_t mode = solution.modes[block];
     return facts.isOnHost(mode) &&
-           costs[facts.input.blocks.blocks()[block].type].heldBytes[size_t(facts.recomputeOf(mode))] > 0;
+           blocks[facts.input.blocks.blocks()[block].type].heldBytes[size_t(facts.recomputeOf(mode))] > 0;
   };
   llvm::MapVector<int64_t, Operation *> moved;
   for (Operation &op : func::FuncOp(facts.step).front())

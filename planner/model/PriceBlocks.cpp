@@ -439,8 +439,7 @@ void BlockPrices::Evaluation::addMemory() {
   // Values that are not computed again are kept, whatever the mode.
   for (BlockCost &block : blocks)
     for (size_t mode = 1; mode < kRecomputeModes; ++mode)
-      if (const cost::Work &again = block.again[mode];
-          again.kernelBytes == 0 && again.gemms.empty() && again.attentions.empty())
+      if (!block.computesAgain(plan::Recompute(mode)))
         for (auto *bytes : {&block.heldBytes, &block.weightBytes, &block.leftBytes, &block.broughtHeldBytes})
           (*bytes)[mode] = (*bytes)[size_t(plan::Recompute::None)];
   for (size_t mode = 0; mode < kRecomputeModes; ++mode) {

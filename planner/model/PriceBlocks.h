@@ -25,13 +25,25 @@
 
 namespace dtcc::spmd {
 
-/// The work and memory of one block, for one micro-batch of a rank.
-struct BlockCost {
+/// The work of one block, for one micro-batch of a rank.
+struct BlockWork {
   cost::Work forward, inputGradient, weightGradient;
   /// Work that no input reaches: it is done once a step.
   cost::Work once;
-  /// Work that is done again and bytes that wait for the backward pass, by plan::Recompute.
+  /// Work that is done again for the backward pass, by plan::Recompute.
   std::array<cost::Work, kRecomputeModes> again;
+  /// Numbers of attentions and of expert layers, whose communication over cp and ep is priced separately.
+  double attentions = 0, expertLayers = 0;
+  /// Whether a mode computes anything again.
+  bool computesAgain(plan::Recompute mode) const {
+    const cost::Work &work = again[size_t(mode)];
+    return work.kernelBytes > 0 || !work.gemms.empty() || !work.attentions.empty();
+  }
+};
+
+/// Bytes and elements of one block, for one micro-batch of a rank.
+struct BlockMemory {
+  /// Bytes that wait for the backward pass, by plan::Recompute.
   std::array<double, kRecomputeModes> heldBytes{};
   /// If weight gradients are apart, bytes of those that wait which weight gradients read, and bytes that input
   /// gradients leave for them (gradients, and values computed again for both), by plan::Recompute.
@@ -59,11 +71,11 @@ struct BlockCost {
   double copyBytes = 0, expertCopyBytes = 0, sharedCopyBytes = 0;
   /// Bytes of activations that a stage which ends here sends on: the maximum over repeated blocks.
   double leavingBytes = 0;
-  /// Numbers of attentions and of expert layers, whose communication over cp and ep is priced separately.
-  double attentions = 0, expertLayers = 0;
 };
 
-/// What of a machine decides which bytes kernels move, and how many at least.
+struct BlockCost : BlockWork, BlockMemory {};
+
+/// The sizes of a machine that decide which bytes kernels move, and how many at least.
 struct KernelSizes {
   /// Largest logits of a chunk, in bytes.
   int64_t logitsBytes = 0;
@@ -124,7 +136,7 @@ private:
   struct OpWork {
     mlir::Operation *op;
     uint32_t type;
-    cost::Work BlockCost::*phase;
+    cost::Work BlockWork::*phase;
     std::array<bool, kRecomputeModes> again{};
     /// Views and constants do nothing.
     bool works = false, attends = false, dispatches = false;

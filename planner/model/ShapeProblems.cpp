@@ -21,17 +21,17 @@ using plan::Parallelism;
 
 /// Scratch memory of library operations, which a program of a GPU has all the time
 /// (passes/exec/commands/ReserveWorkspace.cpp): that of products, or of attention, what others need is less.
-static double scratchBytes(const cost::Machine &machine, const std::vector<BlockCost> &costs) {
+static double scratchBytes(const cost::Machine &machine, const std::vector<BlockMemory> &memories) {
   if (!exec::findTarget(machine.isCpu() ? "cpu" : "cuda")->plansWorkspace)
     return 0;
   double most = double(gpu_workspace::productBytes);
-  for (const BlockCost &block : costs)
+  for (const BlockMemory &block : memories)
     most = std::max(most, block.scratchBytes);
   return most;
 }
 
-cost::StepProblem ShapeProblems::stepOf(const Parallelism &shape, const PricedStep &local) const {
-  cost::StepProblem step = local.step;
+cost::StepProblem ShapeProblems::stepOf(const Parallelism &shape) const {
+  cost::StepProblem step = facts.emptyStep();
   step.parallel = shape;
   step.host = facts.machine.host;
   // Actions of a file are on stages of which the formulas do not know: by these the last has reductions beside it.
@@ -48,7 +48,7 @@ bool ShapeProblems::freesGradients(const Parallelism &shape) const {
   return plan::stateRow(shape.zero).gradient || hasEarlyUpdates(shape);
 }
 
-plan::MemoryParts ShapeProblems::stateOf(const Parallelism &shape, const BlockCost &block) const {
+plan::MemoryParts ShapeProblems::stateOf(const Parallelism &shape, const BlockMemory &block) const {
   plan::MemoryParts parts;
   int64_t ranks = shape.shareGroup().ranks;
   // Elements that are read as they are stored, then those that have copies of two bytes.
@@ -79,21 +79,21 @@ plan::MemoryParts ShapeProblems::stateOf(const Parallelism &shape, const BlockCo
 }
 
 /// Bytes of a block that are there all the time beside its state.
-static double onceBytes(const Parallelism &shape, const BlockCost &block) {
+static double onceBytes(const Parallelism &shape, const BlockMemory &block) {
   return (plan::stateRow(shape.zero).compute ? 0 : block.onceBytes) + (bringsAtOnce(shape) ? block.broughtBytes : 0);
 }
 
 /// Bytes of units while a block of the type runs: under ZeRO 2 and 3 whole gradients of the units that are reduced, and
 /// parameters of the unit at work and of the next; else, if updates are early, gradients of the unit at work. A layer
 /// is a unit: it has one block of each type of which there are as many.
-double ShapeProblems::unitBytes(const Parallelism &shape, const std::vector<BlockCost> &costs, size_t type) const {
+double ShapeProblems::unitBytes(const Parallelism &shape, const std::vector<BlockMemory> &memories, size_t type) const {
   const plan::StateRow &row = plan::stateRow(shape.zero);
   if (!freesGradients(shape))
     return 0;
   auto unit = [&](size_t type) {
     std::pair<double, double> sums; // gradients, parameters as readers see them
-    for (size_t other = 0; other < costs.size(); ++other) {
-      const BlockCost &block = costs[other];
+    for (size_t other = 0; other < memories.size(); ++other) {
+      const BlockMemory &block = memories[other];
       if (other != type && (facts.input.blocks.countOf(type) == 1 ||
                             facts.input.blocks.countOf(other) != facts.input.blocks.countOf(type)))
         continue;
@@ -107,7 +107,7 @@ double ShapeProblems::unitBytes(const Parallelism &shape, const std::vector<Bloc
   };
   std::pair<double, double> own = unit(type);
   double next = 0;
-  for (size_t other = 0; other < costs.size(); ++other)
+  for (size_t other = 0; other < memories.size(); ++other)
     if (facts.input.blocks.countOf(other) > 1)
       next = std::max(next, unit(other).second);
   bool layer = facts.input.blocks.countOf(type) > 1;
@@ -118,14 +118,14 @@ double ShapeProblems::unitBytes(const Parallelism &shape, const std::vector<Bloc
 static constexpr double kUneven = 1.25;
 
 /// Bytes that input gradients leave for weight gradients at a stage of a zero-bubble schedule. No host takes them.
-static double leftAtStage(const Parallelism &shape, const BlockCost &block, plan::Recompute mode, int64_t stage) {
+static double leftAtStage(const Parallelism &shape, const BlockMemory &block, plan::Recompute mode, int64_t stage) {
   return std::min(double(stage) + 1, double(shape.microbatches)) * block.leftBytes[size_t(mode)];
 }
 
 /// Bytes of a block that wait at a stage of such a schedule. ZB-H1 makes weight gradients a stage's number of
 /// micro-batches behind the input gradients (Qi et al. 2023): stage s of p has p micro-batches of what these read, p
 /// - s of what only input gradients read, and s + 1 of what input gradients leave for them.
-static double heldAtStage(const Parallelism &shape, const BlockCost &block, plan::Recompute mode, int64_t stage) {
+static double heldAtStage(const Parallelism &shape, const BlockMemory &block, plan::Recompute mode, int64_t stage) {
   double held = block.heldBytes[size_t(mode)], weights = block.weightBytes[size_t(mode)];
   double most = double(shape.microbatches), stages = double(shape.pp);
   return std::min(stages, most) * weights + std::min(stages - double(stage), most) * (held - weights) +
@@ -135,7 +135,7 @@ static double heldAtStage(const Parallelism &shape, const BlockCost &block, plan
 /// Saved bytes of a block for each micro-batch in flight at the first stage. Under zero-bubble schedules the saved
 /// bytes change linearly from the first to the last stage. This function returns the larger end; the solver lowers the
 /// micro-batches in flight of the other stages to match (shareOfHeld).
-static double heldBytes(const Parallelism &shape, const BlockCost &block, plan::Recompute mode) {
+static double heldBytes(const Parallelism &shape, const BlockMemory &block, plan::Recompute mode) {
   if (!hasWeightsApart(shape))
     return block.heldBytes[size_t(mode)];
   return std::max(heldAtStage(shape, block, mode, 0), heldAtStage(shape, block, mode, shape.pp - 1)) /
@@ -143,38 +143,38 @@ static double heldBytes(const Parallelism &shape, const BlockCost &block, plan::
 }
 
 /// Bytes of the optimizer's state on the host of a device, for a stage of mean size.
-double ShapeProblems::hostOptimizerBytes(const Parallelism &shape, const std::vector<BlockCost> &costs) const {
+double ShapeProblems::hostOptimizerBytes(const Parallelism &shape, const std::vector<BlockMemory> &memories) const {
   double bytes = 0;
   if (shape.offload.optimizer)
-    for (size_t type = 0; type < costs.size(); ++type)
-      bytes += stateOf(shape, costs[type]).host * double(facts.input.blocks.countOf(type)) / double(shape.pp);
+    for (size_t type = 0; type < memories.size(); ++type)
+      bytes += stateOf(shape, memories[type]).host * double(facts.input.blocks.countOf(type)) / double(shape.pp);
   return bytes;
 }
 
 /// Has the host room for what the blocks of a stage keep?
 bool ShapeProblems::mayOffload(const Parallelism &shape, const cost::StepProblem &step,
-                               const std::vector<BlockCost> &costs, double inFlight) const {
+                               const std::vector<BlockMemory> &memories, double inFlight) const {
   if (!facts.offloads())
     return false;
   // Values that must lie there may be computed again as far as possible.
   plan::Recompute mode = facts.mustOffload() ? facts.modes().back() : facts.modes().front();
   double kept = 0;
-  for (size_t type = 0; type < costs.size(); ++type)
-    kept += inFlight * heldBytes(shape, costs[type], mode) * double(facts.input.blocks.countOf(type));
-  return cost::hasRoom(step.host, hostOptimizerBytes(shape, costs),
+  for (size_t type = 0; type < memories.size(); ++type)
+    kept += inFlight * heldBytes(shape, memories[type], mode) * double(facts.input.blocks.countOf(type));
+  return cost::hasRoom(step.host, hostOptimizerBytes(shape, memories),
                        (shape.pp > 1 ? kUneven : 1) * kept / double(shape.pp));
 }
 
 /// The share of heldBytes that blocks hold at a stage, in the mode whose share is largest.
-double ShapeProblems::shareOfHeld(const Parallelism &shape, const std::vector<BlockCost> &costs,
+double ShapeProblems::shareOfHeld(const Parallelism &shape, const std::vector<BlockMemory> &memories,
                                   llvm::ArrayRef<plan::Recompute> modes, int64_t stage) const {
   double share = 0;
   for (plan::Recompute mode : modes) {
     double own = 0, most = 0;
-    for (size_t type = 0; type < costs.size(); ++type) {
+    for (size_t type = 0; type < memories.size(); ++type) {
       double count = double(facts.input.blocks.countOf(type));
-      own += count * heldAtStage(shape, costs[type], mode, stage);
-      most += count * heldBytes(shape, costs[type], mode) * double(std::min(shape.pp, shape.microbatches));
+      own += count * heldAtStage(shape, memories[type], mode, stage);
+      most += count * heldBytes(shape, memories[type], mode) * double(std::min(shape.pp, shape.microbatches));
     }
     share = std::max(share, most > 0 ? own / most : 1);
   }
@@ -183,10 +183,10 @@ double ShapeProblems::shareOfHeld(const Parallelism &shape, const std::vector<Bl
 
 /// In a step whose passes are one phase, while the last block turns from one to the other: what the layer before
 /// keeps is still on its way to the host.
-static void addTurn(const std::vector<BlockCost> &costs, plan::StageProblem &problem) {
+static void addTurn(const std::vector<BlockMemory> &memories, plan::StageProblem &problem) {
   for (size_t number = 0; number < problem.blocks.size(); ++number) {
     uint32_t last = problem.blocks[number];
-    if (costs[last].logitBytes <= 0)
+    if (memories[last].logitBytes <= 0)
       continue;
     // A layer has one block of each kind.
     llvm::SmallSetVector<uint32_t, 4> layer;
@@ -211,7 +211,7 @@ struct ShapeProblems::PricedShape {
   const PricedStep &local;
   /// The only mode of the problem; absent: it has all.
   std::optional<uint32_t> only;
-  /// What blocks recompute in the modes of the problem.
+  /// The recomputation of blocks in the modes of the problem.
   llvm::SmallVector<plan::Recompute> recomputed;
   cost::StepProblem step;
   /// Seconds of each type of blocks in each mode, row-major.
@@ -224,21 +224,21 @@ struct ShapeProblems::PricedShape {
 
   PricedShape(const Parallelism &shape, const PricedStep &local, std::optional<uint32_t> only)
       : shape(shape), local(local), only(only) {}
-  const std::vector<BlockCost> &costs() const { return local.costs; }
+  const std::vector<BlockMemory> &memory() const { return local.memory; }
 };
 
 ShapeProblems::PricedShape ShapeProblems::price(const Parallelism &shape, std::optional<uint32_t> only) {
   PricedShape priced(shape, placements.pricedFor(shape), only);
   priced.recomputed = only ? llvm::SmallVector<plan::Recompute>{facts.recomputeOf(*only)}
                            : llvm::SmallVector<plan::Recompute>(facts.modes());
-  priced.step = stepOf(shape, priced.local);
+  priced.step = stepOf(shape);
   priced.seconds = priced.local.passes[plan::stateRow(shape.zero).compute].price(priced.step, facts.machine.constants);
   if (shape.pp > 1)
     priced.bubble = cost::bubbleSharesOf(shape.schedule, shape.virtualStages);
   priced.inFlight = facts.request.stages > 0
                         ? double(shape.microbatches)
                         : cost::microbatchesInFlight(shape.schedule, shape.pp, shape.virtualStages, shape.microbatches);
-  priced.hostHasRoom = mayOffload(shape, priced.step, priced.costs(), priced.inFlight);
+  priced.hostHasRoom = mayOffload(shape, priced.step, priced.memory(), priced.inFlight);
   return priced;
 }
 
@@ -254,7 +254,7 @@ bool ShapeProblems::isOffloaded(const PricedShape &priced, size_t type, uint32_t
 void ShapeProblems::setModes(const PricedShape &priced, size_t type, double working,
                              std::vector<plan::BlockMode> &modes) const {
   const Parallelism &shape = priced.shape;
-  const BlockCost &block = priced.costs()[type];
+  const BlockMemory &block = priced.memory()[type];
   const size_t count = facts.modeCount();
   modes.clear();
   modes.reserve(count);
@@ -286,7 +286,7 @@ void ShapeProblems::setModes(const PricedShape &priced, size_t type, double work
 /// Sets what blocks of a type take and hold, but for the end of a step.
 void ShapeProblems::setType(const PricedShape &priced, size_t type, plan::BlockType &blocks) const {
   const Parallelism &shape = priced.shape;
-  const BlockCost &block = priced.costs()[type];
+  const BlockMemory &block = priced.memory()[type];
   double working = std::numeric_limits<double>::max();
   for (plan::Recompute mode : priced.recomputed)
     working = std::min(working, block.workingBytes[size_t(mode)]);
@@ -298,7 +298,7 @@ void ShapeProblems::setType(const PricedShape &priced, size_t type, plan::BlockT
       freesGradients(shape) ? plan::bytesOf(shape.gradients) * (block.parameters + block.sharedParameters) : 0;
   double logits = std::max(block.logitBytes - whole, block.lateLogitBytes);
   blocks.workingBytes =
-      working + logits + unitBytes(shape, priced.costs(), type) + scratchBytes(facts.machine, priced.costs());
+      working + logits + unitBytes(shape, priced.memory(), type) + scratchBytes(facts.machine, priced.memory());
   blocks.filledSeconds = priced.bubble.filled * priced.seconds[type * facts.modeCount()].weightGradient;
 }
 
@@ -317,17 +317,17 @@ double ShapeProblems::longestBackward(const PricedShape &priced, size_t type) co
 void ShapeProblems::setStepEnd(const PricedShape &priced, std::vector<plan::BlockType> &types) const {
   const Parallelism &shape = priced.shape;
   const cost::StepProblem &step = priced.step;
-  const std::vector<BlockCost> &costs = priced.costs();
+  const std::vector<BlockMemory> &memories = priced.memory();
   double parameters = 0, backward = 0;
-  for (size_t type = 0; type < costs.size(); ++type) {
+  for (size_t type = 0; type < memories.size(); ++type) {
     double count = double(facts.input.blocks.countOf(type));
-    parameters += costs[type].parameters * count;
+    parameters += memories[type].parameters * count;
     backward += longestBackward(priced, type) * count;
   }
   double tail = cost::secondsAtEnd(step, facts.machine.constants, {parameters / double(shape.pp), 0},
                                    backward / double(shape.pp));
-  for (size_t type = 0; type < costs.size(); ++type) {
-    const BlockCost &block = costs[type];
+  for (size_t type = 0; type < memories.size(); ++type) {
+    const BlockMemory &block = memories[type];
     types[type].sendSeconds =
         double(shape.microbatches) * cost::secondsToSendOn(step, block.leavingBytes, facts.machine.constants);
     types[type].tailSeconds =
@@ -347,7 +347,7 @@ void ShapeProblems::setMemoryLimit(const PricedShape &priced, plan::StageProblem
   problem.classes = {{stages, usable > 0 || (!facts.request.anyMemory && facts.machine.memoryBytes() > 0)
                                   ? usable
                                   : std::numeric_limits<double>::max()}};
-  if (!facts.request.anyMemory && (!cost::hasRoom(priced.step.host, hostOptimizerBytes(shape, priced.costs())) ||
+  if (!facts.request.anyMemory && (!cost::hasRoom(priced.step.host, hostOptimizerBytes(shape, priced.memory())) ||
                                    (facts.mustOffload() && !priced.hostHasRoom)))
     problem.classes[0].memoryBytes = 0;
 }
@@ -362,7 +362,7 @@ void ShapeProblems::setInFlight(const PricedShape &priced, std::vector<double> &
     inFlight.push_back(std::max(1.0, priced.inFlight - (falls ? double(stage) : 0)));
   if (hasWeightsApart(shape) && isNamed)
     for (int64_t stage = 0; stage < shape.pp; ++stage)
-      inFlight[stage] *= shareOfHeld(shape, priced.costs(), priced.recomputed, stage);
+      inFlight[stage] *= shareOfHeld(shape, priced.memory(), priced.recomputed, stage);
   if (facts.hasVirtualStages(shape) && isNamed) {
     // Stages of a rank that are alike, each with its own number of them.
     const std::vector<int64_t> &flights = flightsOf(shape);
@@ -376,16 +376,16 @@ void ShapeProblems::setInFlight(const PricedShape &priced, std::vector<double> &
 
 void ShapeProblems::make(const Parallelism &shape, std::optional<uint32_t> only, plan::StageProblem &problem) {
   const PricedShape priced = price(shape, only);
-  const std::vector<BlockCost> &costs = priced.costs();
-  problem.types.resize(costs.size());
-  for (size_t type = 0; type < costs.size(); ++type)
+  const std::vector<BlockMemory> &memories = priced.memory();
+  problem.types.resize(memories.size());
+  for (size_t type = 0; type < memories.size(); ++type)
     setType(priced, type, problem.types[type]);
   setStepEnd(priced, problem.types);
   problem.blocks.clear();
   for (const StepBlocks::Block &block : facts.input.blocks.blocks())
     problem.blocks.push_back(block.type);
   if (shape.pp == 1)
-    addTurn(costs, problem);
+    addTurn(memories, problem);
   // If a rank has several stages, the problem knows the ranks alone, and cutsOf says how these are cut.
   problem.begins.clear();
   if (int64_t(facts.begins.size()) == shape.pp && !facts.hasVirtualStages(shape))
@@ -483,7 +483,7 @@ std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const Parallelism &sh
   std::vector<double> flights = problem.inFlight;
   if (facts.hasVirtualStages(shape))
     flights.assign(flightsOf(shape).begin(), flightsOf(shape).end());
-  const std::vector<BlockCost> &costs = placements.pricedFor(shape).costs;
+  const std::vector<BlockMemory> &memories = placements.pricedFor(shape).memory;
   std::vector<size_t> firsts = cutsOf(shape, problem, solution);
   firsts.insert(firsts.begin(), 0);
   std::vector<plan::MemoryParts> ranks(shape.pp);
@@ -494,17 +494,17 @@ std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const Parallelism &sh
     plan::MemoryParts &memory = ranks[rank];
     for (size_t block = firsts[stage]; block < end; ++block) {
       const plan::BlockType &type = problem.types[problem.blocks[block]];
-      const BlockCost &cost = costs[problem.blocks[block]];
-      plan::MemoryParts state = stateOf(shape, cost);
+      const BlockMemory &own = memories[problem.blocks[block]];
+      plan::MemoryParts state = stateOf(shape, own);
       memory.parameters += state.parameters;
       memory.gradients += state.gradients;
       memory.optimizer += state.optimizer;
-      memory.activations += onceBytes(shape, cost);
+      memory.activations += onceBytes(shape, own);
       uint32_t number = solution.modes[block];
       const plan::BlockMode &mode = type.modes[0][number];
       if (hasWeightsApart(shape)) {
         auto waiting = mode.hostBytes > 0 ? leftAtStage : heldAtStage;
-        memory.activations += waiting(shape, cost, facts.recomputeOf(number), int64_t(stage));
+        memory.activations += waiting(shape, own, facts.recomputeOf(number), int64_t(stage));
       } else {
         memory.activations += mode.heldBytes * flights[stage];
       }

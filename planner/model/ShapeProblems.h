@@ -36,9 +36,9 @@ public:
     return isAllowed(shape) && facts.stagesOf(shape) <= int64_t(facts.input.blocks.blocks().size());
   }
   /// The question to the cost model about a shape, without its layers, which PricedStep has.
-  cost::StepProblem stepOf(const plan::Parallelism &shape, const PricedStep &local) const;
+  cost::StepProblem stepOf(const plan::Parallelism &shape) const;
   /// Bytes of state of a block.
-  plan::MemoryParts stateOf(const plan::Parallelism &shape, const BlockCost &block) const;
+  plan::MemoryParts stateOf(const plan::Parallelism &shape, const BlockMemory &block) const;
   /// The first blocks of all stages but the first.
   std::vector<size_t> cutsOf(const plan::Parallelism &shape, const plan::StageSolution &solution);
   std::vector<size_t> cutsOf(const plan::Parallelism &shape, const plan::StageProblem &problem,
@@ -54,11 +54,11 @@ private:
   /// Whether whole gradients leave memory during the backward pass: they are reduced to shards, or used up by updates.
   bool freesGradients(const plan::Parallelism &shape) const;
   bool isAllowed(const plan::Parallelism &shape);
-  double unitBytes(const plan::Parallelism &shape, const std::vector<BlockCost> &costs, size_t type) const;
-  double hostOptimizerBytes(const plan::Parallelism &shape, const std::vector<BlockCost> &costs) const;
-  bool mayOffload(const plan::Parallelism &shape, const cost::StepProblem &step, const std::vector<BlockCost> &costs,
-                  double inFlight) const;
-  double shareOfHeld(const plan::Parallelism &shape, const std::vector<BlockCost> &costs,
+  double unitBytes(const plan::Parallelism &shape, const std::vector<BlockMemory> &memories, size_t type) const;
+  double hostOptimizerBytes(const plan::Parallelism &shape, const std::vector<BlockMemory> &memories) const;
+  bool mayOffload(const plan::Parallelism &shape, const cost::StepProblem &step,
+                  const std::vector<BlockMemory> &memories, double inFlight) const;
+  double shareOfHeld(const plan::Parallelism &shape, const std::vector<BlockMemory> &memories,
                      llvm::ArrayRef<plan::Recompute> modes, int64_t stage) const;
   /// Most micro-batches in flight, by stage; virtual stages count by themselves.
   const std::vector<int64_t> &flightsOf(const plan::Parallelism &shape);

@@ -16,9 +16,10 @@ using plan::Parallelism;
 SolvedStep SolvedStep::of(const GraphFacts &facts, PlacementCache &placements, ShapeProblems &problems,
                           const Parallelism &shape, const plan::StageSolution &solution) {
   const PricedStep &local = placements.pricedFor(shape);
+  const std::vector<BlockWork> &works = placements.worksOf(shape);
   SolvedStep solved;
-  solved.problem = problems.stepOf(shape, local);
-  solved.problem.layers = placements.layersOf(local);
+  solved.problem = problems.stepOf(shape);
+  solved.problem.layers = placements.layersOf(shape);
   size_t each = facts.modeCount(), count = solution.modes.size(), ranks = size_t(shape.pp);
   std::vector<size_t> firsts = problems.cutsOf(shape, solution);
   firsts.insert(firsts.begin(), 0);
@@ -33,7 +34,7 @@ SolvedStep SolvedStep::of(const GraphFacts &facts, PlacementCache &placements, S
       layers.push_back(type * each + facts.pricedMode(uint32_t(type), solution.modes[block]));
       ++counts[rank][layers.back()];
       solved.once[rank] += local.once[type];
-      solved.exchanged[rank] += local.costs[type].once.exchangeSeconds;
+      solved.exchanged[rank] += works[type].once.exchangeSeconds;
     }
     solved.layers.push_back(std::move(layers));
   }

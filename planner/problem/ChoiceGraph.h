@@ -30,8 +30,8 @@ struct Elimination {
   std::map<uint32_t, CostMatrix> edges;
 };
 
-/// The problem while it shrinks. Copied at each branch: blocks are folded before they
-/// get here, so graphs that do not reduce are small.
+/// The problem while it shrinks. Each branch copies it: blocks are folded before they get here, so graphs that do not
+/// reduce are small.
 struct ChoiceGraph {
   std::vector<std::vector<double>> nodes;
   std::vector<std::map<uint32_t, CostMatrix>> edges; // matrix rows belong to the owner

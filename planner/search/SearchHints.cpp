@@ -62,7 +62,7 @@ std::optional<int64_t> neighbouringBatch(int64_t batch, int64_t devices) {
 }
 
 static std::optional<std::string> hintOfDevices(const SearchReport &report, Advisor &advisor) {
-  // What the advisor finds was not compiled, so estimates are compared.
+  // The advisor's plans were not compiled, so estimates are compared.
   const PlanReport best = report.plans.front().asEstimated();
   std::optional<PlanReport> fastest;
   int64_t devices = 0;

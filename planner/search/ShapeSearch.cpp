@@ -368,7 +368,7 @@ void BestFirst::add(Solved solved) {
   if (wanted == Wanted::Ranking) {
     addLeast(times, solved.first.stages.seconds, keep);
   } else {
-    // What is not below the limit has no exact price.
+    // A shape that is not below the limit has no exact price.
     if (fastest->seconds >= limit())
       return;
     addLeast(finest, fastest->seconds, keep);

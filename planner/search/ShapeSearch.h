@@ -108,7 +108,8 @@ public:
   virtual std::vector<StageSolution> others(const Parallelism &shape, double below) { return {}; }
   /// Seconds of a solved shape by a finer model, which ranks the plans. Default: those of the search.
   virtual double refine(const Parallelism &shape, const StageSolution &solution) { return solution.seconds; }
-  /// The same if it is less than `below`; else any number that is at least `below`, which may cost less to find.
+  /// The seconds of `refine` if they are less than `below`; else any number that is at least `below`, which may cost
+  /// less to find.
   virtual double refineBelow(const Parallelism &shape, const StageSolution &solution, double below) {
     return refine(shape, solution);
   }

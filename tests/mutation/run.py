@@ -409,7 +409,7 @@ MUTATIONS = [
              "ramp = std::min(ramp, other.ramp);", "ramp = std::max(ramp, other.ramp);",
              unit("spmd-held-search", "*Family*")),
     Mutation("search: experts' gradients are reduced once", "planner/model/PlacementCache.cpp",
-             "layer.expertParameters = block.expertParameters;", "", FORECASTS),
+             "layer.expertParameters = memory.expertParameters;", "", FORECASTS),
 ]
 
 

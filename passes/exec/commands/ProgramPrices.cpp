@@ -173,7 +173,7 @@ double ProgramPrices::secondsOfLibrary(LibraryOp op) const {
 }
 
 double ProgramPrices::secondsOfKernel(KernelOp op) const {
-  auto function = op->getParentOfType<ModuleOp>().lookupSymbol<LLVM::LLVMFuncOp>(op.getFunction());
+  LLVM::LLVMFuncOp function = functions.lookup(op.getFunctionAttr().getAttr());
   auto real = [&](StringRef name) {
     auto attribute = function ? function->getAttrOfType<FloatAttr>(name) : nullptr;
     return attribute ? attribute.getValueAsDouble() : 0.0;

@@ -16,8 +16,10 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/spmd/Spmd.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "planner/cluster/Machine.h"
 #include "planner/cost/Kernels.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -36,6 +38,8 @@ public:
     for (auto op : program.getOps<BufferOp>())
       if (hostArenas.contains(op.getArena()))
         hostBuffers.insert(op.getSymName());
+    for (auto op : program->getParentOfType<mlir::ModuleOp>().getOps<mlir::LLVM::LLVMFuncOp>())
+      functions[op.getSymNameAttr()] = op;
   }
 
   using Priced = std::pair<CommandOpInterface, double>;
@@ -74,6 +78,7 @@ private:
   /// Whether the phase gathers parameters beside its kernels.
   bool gathers = false;
   llvm::StringMap<CommunicatorOp> communicators;
+  llvm::DenseMap<mlir::StringAttr, mlir::LLVM::LLVMFuncOp> functions;
   llvm::StringSet<> hostArenas, hostBuffers;
 };
 
