@@ -1,7 +1,7 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Packed sequences as padded ones: pack_padded_sequence keeps the padded batch and its lengths while a module is traced, and recurrent
-layers compute every step of it. What lies behind a sample's length reaches no result:
+"""Packed sequences as padded ones: pack_padded_sequence keeps the padded batch and its lengths while a module is traced, and
+recurrent layers compute every step of it. What lies behind a sample's length reaches no result:
 
 - the backward direction reads each sample reversed within its length.
 - h_n is the state at a sample's last step.
@@ -9,19 +9,21 @@ layers compute every step of it. What lies behind a sample's length reaches no r
   opens the forget gate there, so that the cell stays what it was.
 """
 import contextlib
+import functools
 import traceback
+import warnings
 from unittest import mock
 
 import torch
 from torch.nn.utils import rnn
 
-from .losses import ExportError
+from .losses import ExportError, ExportWarning
 
 SHUT = 1e4  # the sigmoid of its negative is 0 and that of itself is 1 in every type
 
 
 class Padded:
-    """What stands for a PackedSequence: the padded batch, its steps first, and the length of each sample."""
+    """A value in the place of a PackedSequence: the padded batch, its steps first, and the length of each sample."""
 
     def __init__(self, steps, lengths):
         self.steps, self.lengths = steps, lengths
@@ -56,9 +58,17 @@ def is_valid(packed):
     return (steps[:, None] < packed.lengths[None]).unsqueeze(-1)
 
 
-def pad(sequence, batch_first, padding_value, total_length):
-    """pad_packed_sequence. Its result has as many steps as the batch that was packed."""
+def pad(sequence, batch_first, padding_value, total_length, cut):
+    """pad_packed_sequence. Its result has `total_length` steps, or as many as the batch that was packed: the number of steps of
+    the longest sample, which PyTorch takes, is not known before the program runs. It is added to `cut`, if it is not said."""
     steps = torch.where(is_valid(sequence), sequence.steps, padding_value)
+    if total_length is None:
+        cut.append(steps.shape[0])
+    if total_length is not None and total_length < steps.shape[0]:
+        raise ExportError(f"pad_packed_sequence has total_length={total_length}, less than the {steps.shape[0]} steps of the batch "
+                          f"that was packed: say total_length={steps.shape[0]}")
+    if total_length is not None and total_length > steps.shape[0]:
+        steps = torch.nn.functional.pad(steps, (0, 0, 0, 0, 0, total_length - steps.shape[0]), value=padding_value)
     return steps.transpose(0, 1) if batch_first else steps, sequence.lengths
 
 
@@ -118,12 +128,16 @@ def pad_code(sequence, batch_first=False, padding_value=0.0, total_length=None):
 @contextlib.contextmanager
 def as_padded():
     """While a module is traced, packed sequences are padded ones."""
+    cut = []
     with contextlib.ExitStack() as replaced:
         for function, code, name, ours in ((rnn.pack_padded_sequence, pack_code, "_dtcc_pack", pack),
-                                           (rnn.pad_packed_sequence, pad_code, "_dtcc_pad", pad)):
+                                           (rnn.pad_packed_sequence, pad_code, "_dtcc_pad", functools.partial(pad, cut=cut))):
             replaced.enter_context(mock.patch.object(rnn, name, ours, create=True))
             replaced.callback(setattr, function, "__code__", function.__code__)
             function.__code__ = code.__code__
         for layer in (torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN):
             replaced.enter_context(mock.patch.object(layer, "forward", of_layer(layer.forward)))
         yield
+    if cut:
+        warnings.warn(f"pad_packed_sequence keeps all {cut[0]} steps of the batch, where PyTorch cuts it at its longest sample: a "
+                      "mean over steps counts the padding too; with total_length= both are the same", ExportWarning, stacklevel=2)
