@@ -196,6 +196,18 @@ LogicalResult ProgramBuilder::emitPhase(int64_t phase) {
   return success();
 }
 
+SmallVector<Operation *> ProgramBuilder::opsWithValuesIn(int64_t phase) const {
+  SmallVector<Operation *> ops(opsOf[phase].begin(), opsOf[phase].end());
+  for (const StageEdge &edge : stages ? stages->edges() : ArrayRef<StageEdge>())
+    if (edge.to == PhasePlace{stage, phase})
+      for (Value value : edge.values)
+        if (Operation *op = value.getDefiningOp())
+          ops.push_back(op);
+  llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  ops.erase(llvm::unique(ops), ops.end());
+  return ops;
+}
+
 /// Phases [begin, end). What a phase computes and later ones read leaves it as results.
 LogicalResult ProgramBuilder::emitPhases(Block &body, int64_t begin, int64_t end) {
   for (int64_t phase = begin; phase < end; ++phase) {
@@ -209,8 +221,8 @@ LogicalResult ProgramBuilder::emitPhases(Block &body, int64_t begin, int64_t end
     if (phase != Prologue && phase < firstEvaluation)
       buckets.emitShares(builder, step.getLoc(), *block);
     SmallVector<Value> escaping, yielded;
-    for (Operation &op : step.getBody().front())
-      for (Value result : op.getResults()) {
+    for (Operation *op : opsWithValuesIn(phase))
+      for (Value result : op->getResults()) {
         Value made = values.lookup(result);
         if (made && made.getParentBlock() == block && !isRemade(result) && isReadAfter(result, phase)) {
           escaping.push_back(result);

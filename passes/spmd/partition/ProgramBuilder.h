@@ -46,6 +46,8 @@ private:
   mlir::LogicalResult placeWrites();
   void addSinks();
   mlir::LogicalResult emitPhase(int64_t phase);
+  /// Ops that a phase computes, or whose values it receives, in the order of the step.
+  llvm::SmallVector<mlir::Operation *> opsWithValuesIn(int64_t phase) const;
   mlir::LogicalResult emitPhases(mlir::Block &body, int64_t begin, int64_t end);
   void emitUpdatePhase(ProgramOp program);
   mlir::LogicalResult emitEvaluation(mlir::Block &body);
