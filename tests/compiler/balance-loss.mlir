@@ -33,6 +33,10 @@
 // NUMBER: --batch-losses=microbatch needs the number of micro-batches: --microbatches=N
 // RUN: not dtcc %s --microbatches=3 --batch-losses=microbatch -o %t/none 2>&1 | FileCheck %s --check-prefix=DIVIDES
 // DIVIDES: error: batch must divide by the number of micro-batches, 3, got: 8
+// An input without samples cannot be shared out.
+// RUN: sed -e 's/@loss(/@loss(%%scale: tensor<f32> {graph.name = "scale", graph.role = "data"}, /' %s > %t/scalar.mlir
+// RUN: not dtcc %t/scalar.mlir --mesh=dp=2 -o %t/none 2>&1 | FileCheck %s --check-prefix=SCALAR
+// SCALAR: error: input 'scale' is a scalar, and all inputs must have a dimension of samples
 // A plan that cannot be read does not say it.
 // RUN: not dtcc %s --plan=%t/none.json --batch-losses=microbatch -o %t/none 2>&1 | FileCheck %s --check-prefix=UNREAD
 // UNREAD: needs the number of micro-batches: --microbatches=N; the plan does not say it: {{.*}}none.json: cannot read the plan: No such file or directory

@@ -280,15 +280,8 @@ LogicalResult PlanApplier::choosePadding() {
     positionsMayPad = true;
   }
   padProducts();
-  int64_t batch = plan.mesh.product(batchAxes);
-  for (BlockArgument argument : step.getArguments()) {
-    auto type = cast<ShapedType>(argument.getType());
-    if (type.getRank() == 0)
-      return step.emitError("inputs must have a dimension of samples, got a scalar: #") << argument.getArgNumber();
-    if (type.getShape()[0] % batch)
-      return step.emitError("batch must divide by micro-batches times data-parallel ranks, ")
-             << batch << ", got: " << type.getShape()[0];
-  }
+  if (failed(checkInputSamples(step, plan.mesh.product(batchAxes))))
+    return failure();
   auto choose = [&](unsigned id, int64_t size) {
     if (size % divisors[id] == 0)
       return;

@@ -286,4 +286,22 @@ const PaddableClasses::Obstacle *PaddableClasses::obstacleOf(unsigned id) const 
   return at->second ? &*at->second : nullptr;
 }
 
+LogicalResult checkInputSamples(func::FuncOp step, int64_t parts) {
+  for (BlockArgument argument : step.getArguments()) {
+    auto type = cast<ShapedType>(argument.getType());
+    if (type.getRank() == 0) {
+      auto name = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.name");
+      return step.emitError("input ") << (name ? "'" + name.getValue().str() + "'"
+                                               : std::to_string(argument.getArgNumber()))
+                                      << " is a scalar, and all inputs must have a dimension of samples: give each "
+                                         "sample its number, or make it "
+                                         "a constant of the model";
+    }
+    if (type.getShape()[0] % parts)
+      return step.emitError("batch must divide by micro-batches times data-parallel ranks, ")
+             << parts << ", got: " << type.getShape()[0];
+  }
+  return success();
+}
+
 } // namespace dtcc::spmd

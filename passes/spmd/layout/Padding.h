@@ -80,6 +80,10 @@ private:
   mutable std::map<unsigned, std::optional<Obstacle>> known;
 };
 
+/// Samples are not padded. Fails with a message if an input of a training step has none, which are its first dimension,
+/// or a number of them that does not divide by `parts`, micro-batches times data-parallel ranks.
+mlir::LogicalResult checkInputSamples(mlir::func::FuncOp step, int64_t parts);
+
 } // namespace dtcc::spmd
 
 #endif // DTCC_PASSES_SPMD_LAYOUT_PADDING_H
