@@ -38,6 +38,7 @@ private:
   const SampleUse &samples;
   GroupedValues values;
   llvm::DenseMap<Value, bool> known;
+  llvm::DenseSet<Value> visited;
   llvm::MapVector<Value, Value> replaced;
 };
 
@@ -84,7 +85,7 @@ bool LossGroups::addsUp(Value value) {
 }
 
 LogicalResult LossGroups::visit(Value value) {
-  if (replaced.contains(value) || addsUp(value))
+  if (!visited.insert(value).second || addsUp(value))
     return success();
   if (std::optional<SmallVector<Value>> operands = linearIn(value)) {
     for (Value operand : *operands)

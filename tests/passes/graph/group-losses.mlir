@@ -1,4 +1,10 @@
 // RUN: dtcc-opt %s -split-input-file --graph-group-losses --verify-diagnostics | FileCheck %s
+// Sixty doublings of a term are sixty values, not 2^60 paths.
+// RUN: %python -c "s = open('%s').read().split('// ' + 5 * '-')[0]; t = ' : (tensor<f32>, tensor<f32>) -> tensor<f32>\n'; \
+// RUN:   more = ''.join(f'  %%d{i + 1} = graph.add %%d{i}, %%d{i}' + t for i in range(60)); old = '%%term = graph.reduce'; \
+// RUN:   print(s.replace(old, '%%d0 = graph.reduce').replace('  %%plain =', more + '  %%plain =').replace('%%plain, %%term', '%%plain, %%d60'))" \
+// RUN:   | dtcc-opt --graph-group-losses 2>&1 | FileCheck %s --check-prefix=DOUBLED
+// DOUBLED: 1 term of the loss is computed from each of the 2 micro-batches
 
 // A product of two means over the samples is taken of each group. What is linear in it stays, as do sums over samples.
 // CHECK-LABEL: func.func @loss
