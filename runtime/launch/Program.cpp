@@ -271,7 +271,7 @@ std::vector<RankResult> runThreads(const SharedRun &shared, const std::vector<in
       threads.emplace_back(guarded, i);
     guarded(0);
   } catch (const std::system_error &error) {
-    // Those that have begun wait for the others.
+    // Threads that have begun wait for the others.
     failures.record(
         std::make_exception_ptr(Error(Status::Memory, message("cannot start a thread for each of the ", ranks.size(),
                                                               " ranks of this process: ", error.code().message()))),
