@@ -113,6 +113,8 @@ const std::vector<Group> &table() {
        {text("cluster", "cpu:4|8xh100|FILE", &O::cluster, "the machines; cpu: this one", "cpu", "8xh100"),
         text("mesh", "dp=2,tp=2,..", &O::mesh, "dp, tp, cp, ep, pp; dp=2x4: ZeRO in 2 groups of 4", "", "dp=2,tp=2"),
         word("sequence-parallel", "on|off", &O::sequenceParallel, "split positions over tp between products", "", "on"),
+        word("stationary-weights", "on|off", &O::stationaryWeights,
+             "never gather what other ranks of tp hold of weights", "", "on"),
         word("cp-attention", "gather|alltoall|ring|auto", &O::cpAttention, "attention over cp", "auto", "ring"),
         word("cp-order", "zigzag|contiguous|auto", &O::cpOrder, "order of positions over ranks of cp", "auto",
              "zigzag"),

@@ -57,7 +57,8 @@ struct Options {
   double lossScale = -1;
 
   // The plan.
-  std::string cluster = "cpu", mesh, schedule, recompute, offload, gradients, headroom, plan, sequenceParallel;
+  std::string cluster = "cpu", mesh, schedule, recompute, offload, gradients, headroom, plan, sequenceParallel,
+              stationaryWeights;
   std::string cpAttention = "auto", cpOrder = "auto";
   std::string moeDispatch = "auto";
   /// Room for rows of experts on a rank of ep, in means of what ranks receive; negative: for all.

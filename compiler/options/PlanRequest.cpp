@@ -28,6 +28,8 @@ FailureOr<PlanRequest> dtcc::resolvePlanRequest(const Options &options) {
   request.schedule = options.schedule;
   if (!options.sequenceParallel.empty())
     request.sequenceParallel = options.sequenceParallel == "on";
+  if (!options.stationaryWeights.empty())
+    request.stationaryWeights = options.stationaryWeights == "on";
   request.exchange = *plan::parseSequenceExchange(options.cpAttention);
   // "auto" and no word leave it to the search.
   request.recompute = plan::parseRecompute(options.recompute);

@@ -35,8 +35,6 @@ static constexpr size_t kSmallest = 6;
 static constexpr int kSolves = 2;
 /// Left free when a plan is solved again: its error changes with it.
 static constexpr double kMargin = 0.995;
-/// Share of the estimate of one plan that another one is below if it holds less.
-static constexpr double kLess = 0.999;
 
 static double withoutCommunicators(const plan::MemoryParts &memory) { return memory.total() - memory.communicators; }
 
@@ -207,7 +205,7 @@ void Confirmation::solveAgain(const Candidate &before, double times) {
     for (plan::StageSolution &alike : result.pricer->others(shape, plan::kNever))
       if (!alike.isInfeasible() && alike.modes != before.plan.stages.modes)
         if (Candidate made = another(shape, std::move(alike), before.limit, before.solves + 1);
-            made.report.memory.total() < kLess * before.report.memory.total())
+            made.report.memory.total() <= before.report.memory.total())
           insert(std::move(made));
   if (before.solves == kSolves)
     return;

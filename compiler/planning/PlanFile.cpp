@@ -44,6 +44,8 @@ private:
   /// Reads the plan that `value` is; failure after one message.
   FailureOr<plan::Plan> parse(const json::Value &value);
   LogicalResult requestMesh();
+  /// A field that is true or false: as the options say, else as the file does.
+  void requestFlag(llvm::StringRef field, std::optional<bool> given, std::optional<bool> &searched);
   void requestScalars();
   LogicalResult complete();
   /// Every rank or time axis of the mesh of the file, by name.
@@ -119,6 +121,17 @@ LogicalResult PlanFile::requestMesh() {
   return success();
 }
 
+void PlanFile::requestFlag(StringRef field, std::optional<bool> given, std::optional<bool> &searched) {
+  if (given)
+    fields[field] = *given;
+  if (auto on = fields.getBoolean(field)) {
+    searched = *on;
+    // Plans say it where it is so.
+    if (!*on)
+      fields.erase(field);
+  }
+}
+
 void PlanFile::requestScalars() {
   if (request.zero)
     fields["zero"] = *request.zero;
@@ -146,14 +159,8 @@ void PlanFile::requestScalars() {
   // Plans say it where it is not f32.
   if (fields.getString("gradients") == StringRef(plan::toString(plan::GradientType::F32)))
     fields.erase("gradients");
-  if (request.sequenceParallel)
-    fields["sequence_parallel"] = *request.sequenceParallel;
-  if (auto on = fields.getBoolean("sequence_parallel")) {
-    search.sequenceParallel = *on;
-    // Plans say it where it is so.
-    if (!*on)
-      fields.erase("sequence_parallel");
-  }
+  requestFlag("sequence_parallel", request.sequenceParallel, search.sequenceParallel);
+  requestFlag("stationary_weights", request.stationaryWeights, search.stationaryWeights);
   if (options.cpOrder != "auto")
     fields["sequence_order"] = options.cpOrder;
   overrideMicrobatches();

@@ -210,8 +210,8 @@ FailureOr<std::vector<plan::Parallelism>> Search::shapes() {
     hold(space.*axis.allowed, mesh.*axis.size, whole);
   if (!pipeline.actions.ranks.empty())
     space.pp = {int64_t(pipeline.actions.ranks.size())};
-  // Sequence parallelism splits positions over tp, so tp=1 is no candidate.
-  if (held.sequenceParallel.value_or(false))
+  // Both mean ranks of tp, so tp=1 is no candidate.
+  if (held.sequenceParallel.value_or(false) || held.stationaryWeights.value_or(false))
     llvm::erase(space.tp, 1);
   if (!held.schedule.empty() && space.pp.size() > 1)
     llvm::erase(space.pp, 1);
@@ -226,6 +226,8 @@ FailureOr<std::vector<plan::Parallelism>> Search::shapes() {
     space.microbatches = pipeline.actions.microbatches();
   if (held.sequenceParallel)
     space.sequenceParallel = {*held.sequenceParallel};
+  if (held.stationaryWeights)
+    space.stationaryWeights = {*held.stationaryWeights};
   if (limits.given)
     space.exchanges = {limits.given->exchange()};
   else if (held.exchange != plan::SequenceExchange::Cheaper)

@@ -75,7 +75,7 @@ LogicalResult StatePlanAttr::verify(EmitError emitError, StringAttr, ArrayAttr l
 }
 
 LogicalResult PlanAttr::verify(EmitError emitError, FlatSymbolRefAttr, ArrayAttr batchAxes, ArrayAttr sequenceAxes,
-                               PositionOrder, bool, int64_t zero, ArrayAttr flatAxes, RecomputeMode, bool, bool,
+                               PositionOrder, bool, bool, int64_t zero, ArrayAttr flatAxes, RecomputeMode, bool, bool,
                                TypeAttr gradients, PipelineAttr, ArrayRef<OpPlanAttr>, ArrayRef<StatePlanAttr>) {
   if (gradients && !gradients.getValue().isBF16())
     return emitError() << "gradients must be bf16, or left out, got: " << gradients;

@@ -24,19 +24,27 @@ DeviceKinds::DeviceKinds(func::FuncOp step, llvm::ArrayRef<cost::Machine> machin
                                                  like ? like->kinds[kinds.size()].get() : nullptr, sharesPlacements));
 }
 
+std::vector<const Parallelism *> DeviceKind::different(llvm::ArrayRef<Parallelism> shapes) {
+  // Shapes that differ in their virtual stages have the same blocks.
+  auto isAlike = [](Parallelism a, const Parallelism &b) {
+    a.virtualStages = b.virtualStages;
+    return a == b;
+  };
+  std::vector<const Parallelism *> cut;
+  for (const Parallelism &shape : shapes)
+    if (problems.canBeCut(shape) && (cut.empty() || !isAlike(*cut.back(), shape)))
+      cut.push_back(&shape);
+  return cut;
+}
+
+void DeviceKinds::place(llvm::ArrayRef<Parallelism> shapes) const {
+  for (const std::unique_ptr<DeviceKind> &kind : kinds)
+    kind->placements.place(kind->different(shapes));
+}
+
 void DeviceKinds::prepare(llvm::ArrayRef<Parallelism> shapes) const {
-  for (const std::unique_ptr<DeviceKind> &kind : kinds) {
-    // Shapes that differ in their virtual stages have the same blocks.
-    auto isAlike = [](Parallelism a, const Parallelism &b) {
-      a.virtualStages = b.virtualStages;
-      return a == b;
-    };
-    std::vector<const Parallelism *> cut;
-    for (const Parallelism &shape : shapes)
-      if (kind->problems.canBeCut(shape) && (cut.empty() || !isAlike(*cut.back(), shape)))
-        cut.push_back(&shape);
-    kind->placements.prepare(cut);
-  }
+  for (const std::unique_ptr<DeviceKind> &kind : kinds)
+    kind->placements.prepare(kind->different(shapes));
 }
 
 void DeviceKinds::makeProblem(const Parallelism &shape, std::optional<uint32_t> only,

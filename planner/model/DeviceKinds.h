@@ -33,6 +33,10 @@ struct DeviceKind {
     return SolvedStep::of(facts, placements, problems, shape, solution);
   }
 
+  /// The shapes among `shapes` that can be cut into stages, one of each run of them that differ in virtual stages
+  /// alone.
+  std::vector<const plan::Parallelism *> different(llvm::ArrayRef<plan::Parallelism> shapes);
+
   GraphFacts facts;
   std::shared_ptr<PlacementCache> held;
   /// The placements that `held` holds.
@@ -59,7 +63,9 @@ public:
   }
   llvm::ArrayRef<std::unique_ptr<DeviceKind>> all() const { return kinds; }
 
-  /// Places the step and prices its blocks on every kind, for the shapes among `shapes` that can be cut into stages.
+  /// Places the step on every kind, for the shapes among `shapes` that can be cut into stages.
+  void place(llvm::ArrayRef<plan::Parallelism> shapes) const;
+  /// Does the same, and prices the step's blocks.
   void prepare(llvm::ArrayRef<plan::Parallelism> shapes) const;
   /// The stage problem of the shape with a device class for each kind. `only`: the mode of all blocks; absent: any.
   plan::StageProblem problem(const plan::Parallelism &shape, std::optional<uint32_t> only = std::nullopt) const {

@@ -146,6 +146,7 @@ plan::Plan GraphFacts::meshFor(const Parallelism &shape, int64_t local) const {
   rank.cp = shape.cp;
   rank.ep = shape.ep;
   rank.sequenceParallel = shape.sequenceParallel;
+  rank.stationaryWeights = shape.stationaryWeights;
   return plan::makeDefaultPlan(rank);
 }
 

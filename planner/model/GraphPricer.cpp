@@ -17,6 +17,8 @@ namespace dtcc::spmd {
 using plan::Parallelism;
 
 bool GraphPricer::prepare(std::vector<Parallelism> &shapes) {
+  kinds.place(shapes);
+  std::erase_if(shapes, [&](const Parallelism &shape) { return placements().gathersNoWeights(shape); });
   kinds.prepare(shapes);
   std::set<SequenceExchange> exchanges;
   for (const Parallelism &shape : shapes)

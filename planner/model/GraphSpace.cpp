@@ -72,8 +72,10 @@ plan::ShapeSpace GraphPricer::space() const {
   if (attends)
     space.exchanges = {SequenceExchange::Cheaper, SequenceExchange::Gather, SequenceExchange::AllToAll,
                        SequenceExchange::Ring};
-  if (positions > 0)
+  if (positions > 0) {
     space.sequenceParallel = {false, true};
+    space.stationaryWeights = {false, true};
+  }
   return space;
 }
 

@@ -334,28 +334,8 @@ void PlacementCache::price(const Parallelism &shape, const plan::Plan &plan, Pla
   }
 }
 
-void PlacementCache::prepare(llvm::ArrayRef<const Parallelism *> shapes) {
-  /// The work of one thread: a split with all its numbers of samples.
-  struct Task {
-    const Parallelism *shape;
-    PlacedStep *placed = nullptr;
-    std::vector<std::pair<const Parallelism *, PricedStep *>> locals;
-  };
-  std::vector<Task> tasks;
-  std::map<Split, size_t> numbers;
-  for (const Parallelism *each : shapes) {
-    const Parallelism &shape = *each;
-    auto split = splitOf(shape);
-    auto [number, isNew] = numbers.try_emplace(split, tasks.size());
-    if (isNew) {
-      tasks.push_back({&shape, nullptr, {}});
-      auto [placed, isUnknown] = splits.try_emplace(split);
-      tasks.back().placed = isUnknown ? &placed->second : nullptr;
-    }
-    if (auto [local, isUnknown] = locals.try_emplace(keyOf(shape)); isUnknown)
-      tasks[number->second].locals.push_back({&shape, &local->second});
-  }
-  // The first thing that is said of a split, by its number: what is told does not depend on who was faster.
+void PlacementCache::onAllThreads(size_t count, llvm::function_ref<void(size_t)> work) {
+  // The first thing that is said, by its number: what is told does not depend on who was faster.
   static thread_local size_t current;
   std::map<size_t, Diagnostic> said;
   ScopedDiagnosticHandler keep(facts.step->getContext(), [&](Diagnostic &diagnostic) {
@@ -363,17 +343,59 @@ void PlacementCache::prepare(llvm::ArrayRef<const Parallelism *> shapes) {
       said.try_emplace(current, std::move(diagnostic));
     return success();
   });
-  auto work = [&](size_t number) {
+  auto numbered = [&](size_t number) {
     current = number;
-    Task &task = tasks[number];
-    if (task.placed)
-      place(*task.shape, *task.placed);
-    PlacedStep &placed = splits.find(splitOf(*task.shape))->second;
-    if (!placed.possible)
-      return;
+    work(number);
+  };
+  // Attributes of a context without locks are made by one thread at a time.
+  if (facts.step->getContext()->isMultithreadingEnabled())
+    plan::inParallel(count, numbered);
+  else
+    for (size_t number = 0; number < count; ++number)
+      numbered(number);
+  if (!refusal && !said.empty())
+    refusal = std::make_unique<Diagnostic>(std::move(said.begin()->second));
+}
+
+void PlacementCache::place(llvm::ArrayRef<const Parallelism *> shapes) {
+  std::vector<std::pair<const Parallelism *, PlacedStep *>> tasks;
+  for (const Parallelism *shape : shapes)
+    if (auto [placed, isUnknown] = splits.try_emplace(splitOf(*shape)); isUnknown)
+      tasks.emplace_back(shape, &placed->second);
+  onAllThreads(tasks.size(), [&](size_t number) { place(*tasks[number].first, *tasks[number].second); });
+}
+
+bool PlacementCache::gathersNoWeights(const Parallelism &shape) const {
+  Parallelism other = shape;
+  other.stationaryWeights = false;
+  auto own = splits.find(splitOf(shape)), at = splits.find(splitOf(other));
+  return shape.stationaryWeights && own != splits.end() && at != splits.end() && own->second.possible &&
+         own->second.plan.ops == at->second.plan.ops && own->second.plan.states == at->second.plan.states;
+}
+
+void PlacementCache::prepare(llvm::ArrayRef<const Parallelism *> shapes) {
+  place(shapes);
+  /// The work of one thread: a split with all its numbers of samples.
+  struct Task {
+    PlacedStep *placed = nullptr;
+    std::vector<std::pair<const Parallelism *, PricedStep *>> locals;
+  };
+  std::map<Split, Task> bySplit;
+  for (const Parallelism *shape : shapes)
+    if (PlacedStep &placed = splits[splitOf(*shape)]; placed.possible)
+      if (auto [local, isUnknown] = locals.try_emplace(keyOf(*shape)); isUnknown) {
+        Task &task = bySplit[splitOf(*shape)];
+        task.placed = &placed;
+        task.locals.emplace_back(shape, &local->second);
+      }
+  std::vector<Task> tasks;
+  for (auto &[split, task] : bySplit)
+    tasks.push_back(std::move(task));
+  onAllThreads(tasks.size(), [&](size_t number) {
+    PlacedStep &placed = *tasks[number].placed;
     // The exchanges that are asked for, by the samples of a rank: they share the mesh.
     std::map<int64_t, std::vector<std::pair<const Parallelism *, PricedStep *>>> asked;
-    for (auto [shape, local] : task.locals)
+    for (auto [shape, local] : tasks[number].locals)
       asked[facts.localSamples(*shape)].emplace_back(shape, local);
     for (const auto &[samples, locals] : asked) {
       plan::Plan plan = resize(*locals.front().first, placed);
@@ -393,19 +415,7 @@ void PlacementCache::prepare(llvm::ArrayRef<const Parallelism *> shapes) {
         others.push_back({shape->exchange, local});
       }
     }
-  };
-  // Attributes of a context without locks are made by one thread at a time.
-  if (facts.step->getContext()->isMultithreadingEnabled())
-    plan::inParallel(tasks.size(), work);
-  else
-    for (size_t number = 0; number < tasks.size(); ++number)
-      work(number);
-  for (const Task &task : tasks)
-    if (auto split = splitOf(*task.shape); !splits[split].possible)
-      for (auto [shape, local] : task.locals)
-        locals.erase(keyOf(*shape));
-  if (!refusal && !said.empty())
-    refusal = std::make_unique<Diagnostic>(std::move(said.begin()->second));
+  });
 }
 
 } // namespace dtcc::spmd

@@ -64,8 +64,12 @@ public:
   explicit PlacementCache(const GraphFacts &facts, PlacementCache *first = nullptr)
       : facts(facts), first(first), table(facts.input, facts.values), sites(facts.input) {}
 
+  /// Places the step for all of the shapes, on all threads.
+  void place(llvm::ArrayRef<const plan::Parallelism *> shapes);
   /// Places the step for all of the shapes and prices its blocks, on all threads.
   void prepare(llvm::ArrayRef<const plan::Parallelism *> shapes);
+  /// Whether the shape has stationary weights and is placed as it is without them. False if only one was placed.
+  bool gathersNoWeights(const plan::Parallelism &shape) const;
   const PlacedStep &placedFor(const plan::Parallelism &shape);
   bool isPossible(const plan::Parallelism &shape);
   /// The share of the forward pass's operations that tp splits.
@@ -92,12 +96,14 @@ public:
   bool hasRefusal() const { return refusal != nullptr; }
 
 private:
-  /// tp, cp, ep, sequence parallelism.
-  using Split = std::tuple<int64_t, int64_t, int64_t, bool>;
+  /// tp, cp, ep, sequence parallelism, stationary weights.
+  using Split = std::tuple<int64_t, int64_t, int64_t, bool, bool>;
   static Split splitOf(const plan::Parallelism &shape) {
-    return {shape.tp, shape.cp, shape.ep, shape.sequenceParallel};
+    return {shape.tp, shape.cp, shape.ep, shape.sequenceParallel, shape.stationaryWeights};
   }
   PlacedStep &findPlaced(const plan::Parallelism &shape);
+  /// Does numbered work, and keeps the first message about it.
+  void onAllThreads(size_t count, llvm::function_ref<void(size_t)> work);
   void place(const plan::Parallelism &shape, PlacedStep &placed);
   /// Places representative blocks. `share`: their matrices are to be split, even where that is not the fastest. True if
   /// the placement is proven best.

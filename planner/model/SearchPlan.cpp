@@ -35,6 +35,7 @@ struct SpmdSearchPlan : impl::SpmdSearchPlanBase<SpmdSearchPlan> {
     space.cp = space.pp = {1};
     space.ep = {ep};
     space.sequenceParallel = {false};
+    space.stationaryWeights = {false};
     if (tp > 0)
       space.tp = {tp};
     if (zero >= 0)

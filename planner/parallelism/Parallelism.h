@@ -45,6 +45,10 @@ struct Parallelism {
   GradientType gradients = GradientType::F32;
   /// Whether ranks of tp share out the positions between the ops that they split.
   bool sequenceParallel = false;
+  /// Whether parts of weights stay on the ranks of tp that hold them (the weight-stationary layout of Pope et al. 2022,
+  /// arXiv 2211.05102). Otherwise ranks that share out positions may gather them once a step, and keep them, where this
+  /// moves fewer bytes.
+  bool stationaryWeights = false;
   /// How attention sees the positions that cp splits.
   SequenceExchange exchange = SequenceExchange::Cheaper;
 
@@ -73,9 +77,9 @@ struct Parallelism {
 
   /// "dp=2x4,tp=4": the axes as --mesh takes them, without those of one rank.
   std::string meshText() const;
-  /// "dp=2x4,tp=4,ep=2,pp=8 sequence-parallel cp-attention=ring zero=1 microbatches=16 interleaved:2 recompute=full
-  /// offload=optimizer gradients=bf16": as options are written, without what is as in a value of one rank but ZeRO and
-  /// micro-batches.
+  /// "dp=2x4,tp=4,ep=2,pp=8 sequence-parallel stationary-weights cp-attention=ring zero=1 microbatches=16 interleaved:2
+  /// recompute=full offload=optimizer gradients=bf16": as options are written, without what is as in a value of one
+  /// rank but ZeRO and micro-batches.
   std::string str() const;
   /// "1f1b", "interleaved:2", "zero-bubble"; empty without stages.
   std::string scheduleName() const { return cost::scheduleName(schedule, virtualStages); }

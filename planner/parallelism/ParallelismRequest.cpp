@@ -14,7 +14,9 @@ void ParallelismRequest::hold(const Parallelism &parallelism) {
   zero = parallelism.zero;
   microbatches = parallelism.microbatches;
   schedule = parallelism.scheduleName();
-  sequenceParallel = parallelism.tp > 1 ? std::optional(parallelism.sequenceParallel) : std::nullopt;
+  auto overTensor = [&](bool on) { return parallelism.tp > 1 ? std::optional(on) : std::nullopt; };
+  sequenceParallel = overTensor(parallelism.sequenceParallel);
+  stationaryWeights = overTensor(parallelism.stationaryWeights);
   if (parallelism.exchange != SequenceExchange::Cheaper)
     exchange = parallelism.exchange;
   if (parallelism.gradients != GradientType::F32)
@@ -35,11 +37,11 @@ std::vector<ParallelismRequest::FixedPart> ParallelismRequest::fixedParts() cons
   add("microbatches", microbatches ? std::to_string(*microbatches) : "", true,
       [](ParallelismRequest &request) { request.microbatches.reset(); });
   add("schedule", schedule, true, [](ParallelismRequest &request) { request.schedule.clear(); });
-  add("sequence-parallel",
-      !sequenceParallel   ? ""
-      : *sequenceParallel ? "on"
-                          : "off",
-      true, [](ParallelismRequest &request) { request.sequenceParallel.reset(); });
+  auto onOff = [](std::optional<bool> on) { return !on ? "" : *on ? "on" : "off"; };
+  add("sequence-parallel", onOff(sequenceParallel), true,
+      [](ParallelismRequest &request) { request.sequenceParallel.reset(); });
+  add("stationary-weights", onOff(stationaryWeights), true,
+      [](ParallelismRequest &request) { request.stationaryWeights.reset(); });
   add("cp-attention", exchange == SequenceExchange::Cheaper ? "" : std::string(toString(exchange)), false,
       [](ParallelismRequest &request) { request.exchange = SequenceExchange::Cheaper; });
   add("recompute", recompute ? std::string(toString(*recompute)) : "", false,

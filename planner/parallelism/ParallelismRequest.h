@@ -23,7 +23,7 @@ struct ParallelismRequest {
   std::optional<int64_t> microbatches;
   /// A name of Schedules.def, or the file that lists the actions; empty: searched.
   std::string schedule;
-  std::optional<bool> sequenceParallel;
+  std::optional<bool> sequenceParallel, stationaryWeights;
   /// Cheaper: searched.
   SequenceExchange exchange = SequenceExchange::Cheaper;
   std::optional<Recompute> recompute;

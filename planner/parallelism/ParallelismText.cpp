@@ -23,6 +23,8 @@ std::string Parallelism::str() const {
   std::string text = meshText();
   if (sequenceParallel)
     text += " sequence-parallel";
+  if (stationaryWeights)
+    text += " stationary-weights";
   if (exchange != SequenceExchange::Cheaper)
     text += " cp-attention=" + std::string(toString(exchange));
   text += " zero=" + std::to_string(zero) + " microbatches=" + std::to_string(microbatches);
@@ -64,6 +66,8 @@ static bool readWord(std::string_view word, Parallelism &parallelism) {
   size_t at = word.find('=');
   if (word == "sequence-parallel")
     return parallelism.sequenceParallel = true;
+  if (word == "stationary-weights")
+    return parallelism.stationaryWeights = true;
   if (at == std::string_view::npos)
     return readSchedule(word, parallelism);
   std::string_view name = word.substr(0, at), value = word.substr(at + 1);
@@ -111,6 +115,8 @@ std::optional<Parallelism> parseParallelism(std::string_view text, std::string &
   };
   if (parallelism.tp == 1 && parallelism.sequenceParallel)
     return refuse("sequence-parallel", "tp");
+  if (parallelism.tp == 1 && parallelism.stationaryWeights)
+    return refuse("stationary-weights", "tp");
   if (parallelism.cp == 1 && parallelism.exchange != SequenceExchange::Cheaper)
     return refuse("cp-attention", "cp");
   if (parallelism.pp == 1 && parallelism.schedule != cost::PipelineKind::None)

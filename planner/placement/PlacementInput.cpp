@@ -23,9 +23,16 @@ PlacementInput::PlacementInput(func::FuncOp step, size_t mostBlocks, const Pins 
       expertLayers(spmd::expertLayers(step)) {
   for (Operation *layer : expertLayers)
     experts.insert(classes.ofDim(cast<graph::ExpertsOp>(layer).getWIn(), 0));
-  for (Operation &op : step.getBody().front())
-    if (llvm::all_of(op.getOperands(), [&](Value operand) { return fixed.contains(operand); }))
-      fixed.insert(op.result_begin(), op.result_end());
+  for (Operation &op : step.getBody().front()) {
+    if (!llvm::all_of(op.getOperands(), [&](Value operand) { return fixed.contains(operand); }))
+      continue;
+    fixed.insert(op.result_begin(), op.result_end());
+    auto read = dyn_cast<graph::ReadOp>(op);
+    auto state = read ? states.lookup<graph::StateOp>(read.getState()) : nullptr;
+    if (llvm::any_of(op.getOperands(), [&](Value operand) { return weights.contains(operand); }) ||
+        (state && state.getRole() == graph::StateRole::parameter && state.getSavedShape().size() > 1))
+      weights.insert(op.result_begin(), op.result_end());
+  }
 }
 
 void placeAlike(const PlacementInput &input, plan::Plan &plan) {

@@ -32,6 +32,10 @@ namespace {
 /// exchange for a matrix in any model of use. Vectors cost nothing.
 constexpr double kDearState = 64;
 
+/// Factor on the cost of gathering weights that should stay where they are. It exceeds the samples of a rank that a
+/// matrix is multiplied by, in its own bytes, in any model of use; where an op allows nothing else, it is paid.
+constexpr double kDearGather = 4096;
+
 using Node = PlacementNode;
 class PlacementSolver {
 public:
@@ -390,8 +394,9 @@ void PlacementSolver::deliver(const StepBlocks::Flow &flow) {
     sources.push_back(producedAs(value, candidate));
   double fixedTimes = input.fixed.contains(value) ? 1 : slots;
   delivery.costs = deliveryCosts(moves, sources, own, forms, shape, bytes, fixedTimes, slots);
+  const double dear = plan.stationaryWeights && input.weights.contains(value) ? kDearGather : 1;
   for (double &cost : delivery.costs)
-    cost *= double(flow.times);
+    cost *= double(flow.times) * dear;
   if (llvm::any_of(delivery.costs, [](double cost) { return cost > 0; }))
     problem.deliveries.push_back(std::move(delivery));
 }
@@ -459,7 +464,8 @@ LogicalResult PlacementSolver::prepare() {
         double bytes = 4 * localCells(node->ops.front()->getResult(0));
         cost = machine.secondsForWork(0, 7 * bytes / (candidate < 0 ? 1 : group));
         auto state = stateOf(cast<graph::ReadOp>(node->ops.front()).getState());
-        if (share)
+        // Weights that all ranks hold whole are never gathered either, and need the most memory.
+        if (share || plan.stationaryWeights)
           cost *= state.getSavedShape().size() > 1 ? kDearState : 0;
       } else {
         for (Operation *op : node->ops)

@@ -35,6 +35,8 @@ struct PlacementInput {
   Pins pins;
   /// Values that no input reaches. They are the same in every micro-batch, and are resharded once per step.
   llvm::DenseSet<mlir::Value> fixed;
+  /// Those of them that are made of matrices that train, as casts of weights are.
+  llvm::DenseSet<mlir::Value> weights;
   /// Mixtures of experts, in the order of the step.
   llvm::SmallVector<mlir::Operation *> expertLayers;
   /// The classes of their experts.

@@ -104,6 +104,9 @@ struct Plan {
   SequenceOrder sequenceOrder = SequenceOrder::Contiguous;
   /// Activations between the ops that other axes (tp) split lie split by positions over these too.
   bool sequenceParallel = false;
+  /// No placement that is solved for the plan gathers parts of weights from other ranks of an axis that split them
+  /// (tp), unless an op allows nothing else.
+  bool stationaryWeights = false;
   /// ZeRO stage over `flatAxes`: 0 shards nothing, 1 the update and optimizer state, 2 gradients too, 3 parameters too
   /// (planner/parallelism/StateTable.h).
   int64_t zero = 0;

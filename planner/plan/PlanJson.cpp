@@ -64,6 +64,8 @@ std::string Plan::toJson(unsigned indent) const {
       out.attribute("sequence_order", sequenceOrder == SequenceOrder::ZigZag ? "zigzag" : "contiguous");
     if (sequenceParallel)
       out.attribute("sequence_parallel", true);
+    if (stationaryWeights)
+      out.attribute("stationary_weights", true);
     out.attribute("zero", zero);
     out.attributeArray("flat_axes", [&] { axes(flatAxes); });
     out.attribute("recompute", llvm::StringRef(toString(recompute)));
@@ -250,7 +252,8 @@ static bool readPlanValue(const json::Value &value, Plan &plan, json::Path path)
       return false;
   return map.map("batch_axes", plan.batchAxes) && map.mapOptional("sequence_axes", plan.sequenceAxes) &&
          map.mapOptional("sequence_order", plan.sequenceOrder) &&
-         map.mapOptional("sequence_parallel", plan.sequenceParallel) && map.mapOptional("zero", plan.zero) &&
+         map.mapOptional("sequence_parallel", plan.sequenceParallel) &&
+         map.mapOptional("stationary_weights", plan.stationaryWeights) && map.mapOptional("zero", plan.zero) &&
          map.mapOptional("flat_axes", plan.flatAxes) && map.mapOptional("recompute", plan.recompute) &&
          map.mapOptional("offload", plan.offload) && map.mapOptional("gradients", plan.gradients) &&
          map.mapOptional("ops", plan.ops) && map.mapOptional("states", plan.states) &&

@@ -35,6 +35,7 @@ Plan makeDefaultPlan(const Parallelism &parallelism) {
     plan.flatAxes.push_back("ep");
   add("tp", parallelism.tp, {});
   plan.sequenceParallel = parallelism.sequenceParallel;
+  plan.stationaryWeights = parallelism.stationaryWeights;
   plan.zero = parallelism.zero;
   plan.recompute = parallelism.recompute;
   plan.offload = parallelism.offload;
@@ -63,6 +64,7 @@ Parallelism parallelismOf(const Plan &plan) {
   parallelism.offload = plan.offload;
   parallelism.gradients = plan.gradients;
   parallelism.sequenceParallel = plan.sequenceParallel;
+  parallelism.stationaryWeights = plan.stationaryWeights;
   if (plan.pipeline) {
     // Formulas take actions that no schedule names for those of 1F1B.
     auto named = cost::parseSchedule(plan.pipeline->schedule)

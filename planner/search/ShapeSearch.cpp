@@ -69,6 +69,15 @@ static void addSchedules(const ShapeSpace &space, Parallelism shape, const AddSh
   }
 }
 
+/// The exchanges of attentions, with their schedules, of a shape whose sizes are set.
+static void addExchanges(const ShapeSpace &space, Parallelism shape, const AddShape &addShape) {
+  for (SequenceExchange exchange : space.exchanges) {
+    shape.exchange = shape.cp > 1 ? exchange : SequenceExchange::Cheaper;
+    if (shape.cp > 1 || exchange == space.exchanges.front())
+      addSchedules(space, shape, addShape);
+  }
+}
+
 /// Adds the shapes that use all devices, whatever their kinds.
 static void addShapes(const ShapeSpace &space, const AddShape &addShape) {
   Parallelism shape;
@@ -109,10 +118,11 @@ static void addShapes(const ShapeSpace &space, const AddShape &addShape) {
                   shape.sequenceParallel = sequenceParallel && tp > 1;
                   if (sequenceParallel && tp == 1 && space.sequenceParallel.size() > 1)
                     continue;
-                  for (SequenceExchange exchange : space.exchanges) {
-                    shape.exchange = cp > 1 ? exchange : SequenceExchange::Cheaper;
-                    if (cp > 1 || exchange == space.exchanges.front())
-                      addSchedules(space, shape, addShape);
+                  for (bool stationaryWeights : space.stationaryWeights) {
+                    shape.stationaryWeights = stationaryWeights && tp > 1;
+                    if (stationaryWeights && !shape.sequenceParallel && space.stationaryWeights.size() > 1)
+                      continue;
+                    addExchanges(space, shape, addShape);
                   }
                 }
               }

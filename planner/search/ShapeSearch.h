@@ -50,6 +50,9 @@ struct ShapeSpace {
   std::vector<int> zero{0, 1, 2, 3};
   /// For shapes with tp; other shapes have none.
   std::vector<bool> sequenceParallel{false};
+  /// For shapes with tp. If both are searched, shapes without sequence parallelism have none: their ranks gain nothing
+  /// from weights that they gather.
+  std::vector<bool> stationaryWeights{false};
   /// For shapes with cp; other shapes exchange nothing.
   std::vector<SequenceExchange> exchanges{SequenceExchange::Cheaper};
   std::vector<PipelineKind> schedules = cost::searchedSchedules();

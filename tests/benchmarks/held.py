@@ -40,7 +40,8 @@ PAIRS = [
     ("resnet50.onnx", "8xh100", 512, ""), ("resnet50.onnx", "7xa100", 1000, ""), ("bert-large.onnx", "2x8xa100", 256, "seq=512"),
 ]
 PARTS = ["--cp-attention=ring", "--cp-attention=gather", "--recompute=none", "--recompute=selective", "--recompute=full", "--zero=1",
-         "--zero=3", "--schedule=1f1b", "--mesh=tp=2", "--mesh=tp=8", "--mesh=pp=4", "--mesh=tp=2,pp=2", "--mesh=cp=2"]
+         "--zero=3", "--schedule=1f1b", "--mesh=tp=2", "--mesh=tp=8", "--mesh=pp=4", "--mesh=tp=2,pp=2", "--mesh=cp=2", "--stationary-weights=on",
+         "--stationary-weights=off"]
 
 
 def search(case, part):

@@ -82,9 +82,21 @@ static llvm::Error readPlanOptions(const Arguments &arguments, const plan::Plan 
 
 static llvm::Error readBatch(const Arguments &arguments, Forecast &forecast) {
   plan::Parallelism &plan = forecast.plan;
-  llvm::Expected<int64_t> micro = arguments.count("micro-batch", 1), batch = arguments.count("batch", 0);
-  if (!micro || !batch)
-    return llvm::joinErrors(micro.takeError(), batch.takeError());
+  if (llvm::Error error = refuseTwoCuts(arguments))
+    return error;
+  llvm::Expected<int64_t> micro = arguments.count("micro-batch", 1), batch = arguments.count("batch", 0),
+                          count = arguments.count("microbatches", 0);
+  if (!micro || !batch || !count)
+    return llvm::joinErrors(llvm::joinErrors(micro.takeError(), batch.takeError()), count.takeError());
+  if (*count) {
+    // One sample of each rank in each, if no batch is given.
+    int64_t slices = plan.dp * *count;
+    if (*batch % slices)
+      return llvm::createStringError("--batch must divide by the " + llvm::Twine(slices) + " micro-batches of all " +
+                                     "ranks of dp, got: " + llvm::Twine(*batch));
+    *batch = *batch ? *batch : slices;
+    *micro = *batch / slices;
+  }
   forecast.run.samples = double(*micro);
   forecast.batch = double(*batch ? *batch : *micro * plan.dp * plan.microbatches);
   int64_t slice = *micro * plan.dp, all = int64_t(forecast.batch);
@@ -202,8 +214,6 @@ static llvm::Expected<RunForecast> readForecast(const Arguments &arguments, doub
   }
   if (llvm::Error wrong = refuseFileValues(arguments, {"schedule", "recompute"}))
     return std::move(wrong);
-  if (arguments.has("microbatches"))
-    return llvm::createStringError("--microbatches goes with a model file; of sizes --batch and --micro-batch say it");
   Forecast forecast;
   if (llvm::Error wrong = readTransformerOnCluster(arguments, forecast))
     return std::move(wrong);

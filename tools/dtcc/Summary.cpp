@@ -24,6 +24,8 @@ static std::string planText(const plan::Plan &plan) {
   std::string text = "--mesh=" + plan::parallelismOf(plan).meshText();
   if (plan.sequenceParallel)
     text += " --sequence-parallel=on";
+  if (plan.stationaryWeights)
+    text += " --stationary-weights=on";
   if (plan.zero > 0)
     text += " --zero=" + std::to_string(plan.zero);
   text += " --microbatches=" + std::to_string(plan.mesh.slots());

@@ -76,7 +76,7 @@ PlanAttr toAttribute(MLIRContext *context, const plan::Plan &plan, FlatSymbolRef
     states.push_back(toAttribute(context, state));
   auto narrow = plan.gradients == plan::GradientType::BF16 ? TypeAttr::get(BFloat16Type::get(context)) : TypeAttr();
   return PlanAttr::get(context, mesh, fromAxes(context, plan.batchAxes), toOptional(context, plan.sequenceAxes),
-                       PositionOrder(plan.sequenceOrder), plan.sequenceParallel, plan.zero,
+                       PositionOrder(plan.sequenceOrder), plan.sequenceParallel, plan.stationaryWeights, plan.zero,
                        fromAxes(context, plan.flatAxes), RecomputeMode(plan.recompute), plan.offload.optimizer,
                        plan.offload.activations, narrow,
                        plan.pipeline ? toAttribute(context, *plan.pipeline) : PipelineAttr(), ops, states);
@@ -133,6 +133,7 @@ plan::Plan toPlan(PlanAttr attribute, const Mesh &mesh) {
   plan.sequenceAxes = fromOptional(attribute.getSequenceAxes());
   plan.sequenceOrder = plan::SequenceOrder(attribute.getSequenceOrder());
   plan.sequenceParallel = attribute.getSequenceParallel();
+  plan.stationaryWeights = attribute.getStationaryWeights();
   plan.zero = attribute.getZero();
   plan.flatAxes = toAxes(attribute.getFlatAxes());
   plan.recompute = plan::Recompute(attribute.getRecompute());

@@ -9,12 +9,12 @@ module attributes {spmd.plan = #spmd.plan<mesh = @mesh, batch_axes = ["mb", "dp"
 // -----
 
 // Ops and states: absent axes are not empty ones, and a choice that is absent is neither true nor false.
-// CHECK: sequence_axes = ["cp"], sequence_order = zigzag, sequence_parallel = true, zero = 3, flat_axes = ["dp"], recompute = selective, offload_optimizer = true, offload_activations = true
+// CHECK: sequence_axes = ["cp"], sequence_order = zigzag, sequence_parallel = true, stationary_weights = true, zero = 3, flat_axes = ["dp"], recompute = selective, offload_optimizer = true, offload_activations = true
 // CHECK-SAME: ops = [<origin = 0, op = "graph.contract", factors = [<0 over ["mb", "dp"]>, <2 over []>], partial = [], recompute = true, dispatch = true, capacity = 1.250000e+00 : f64, on_host = true>,
 // CHECK-SAME: <origin = 7, op = "graph.attention", ring = true>, <origin = 9, op = "graph.relu", recompute = false>]
 // CHECK-SAME: states = [<name = "wte", layout = {{\[}}[], ["cp"]], zero = 0>, <name = "scale", layout = []>, <name = "bias">]
 module attributes {spmd.plan = #spmd.plan<
-    mesh = @mesh, batch_axes = ["mb", "dp"], sequence_axes = ["cp"], sequence_order = zigzag, sequence_parallel = true,
+    mesh = @mesh, batch_axes = ["mb", "dp"], sequence_axes = ["cp"], sequence_order = zigzag, sequence_parallel = true, stationary_weights = true,
     zero = 3, flat_axes = ["dp"], recompute = selective, offload_optimizer = true, offload_activations = true,
     ops = [<origin = 0, op = "graph.contract", factors = [<0 over ["mb", "dp"]>, <2 over []>], partial = [],
             recompute = true, dispatch = true, capacity = 1.25, on_host = true>,

@@ -20,7 +20,7 @@ TEST(PlanMesh, RoundTrip) {
   space.batch = 16;
   space.tp = space.cp = space.ep = space.pp = {1, 2, 4};
   space.layers = 8;
-  space.hostOptimizer = space.sequenceParallel = {false, true};
+  space.hostOptimizer = space.sequenceParallel = space.stationaryWeights = {false, true};
   for (int64_t groups : {1, 2}) {
     space.groups = groups;
     for (Parallelism shape : enumerateShapes(space)) {

@@ -230,7 +230,7 @@ TEST(ParallelismText, RoundTrip) {
   space.layers = 8;
   space.ep = {1, 2, 8};
   space.hostOptimizer = {false, true};
-  space.sequenceParallel = {false, true};
+  space.sequenceParallel = space.stationaryWeights = {false, true};
   space.schedules.push_back(PipelineKind::GPipe);
   std::string error;
   for (int64_t groups : {1, 2}) {
@@ -248,7 +248,7 @@ TEST(ParallelismText, RoundTrip) {
   }
   for (const char *wrong :
        {"dp=0", "tp", "zero=4", "interleaved:1 pp=2", "pp=2 dualpipe", "offload=disk", "1f1b", "dp=2x", "dp=0x2",
-        "dp=2 dp=2", "tp=1048576 dp=1048576", "recompute=partial", "sequence-parallel"})
+        "dp=2 dp=2", "tp=1048576 dp=1048576", "recompute=partial", "sequence-parallel", "stationary-weights"})
     EXPECT_FALSE(parseParallelism(wrong, error)) << wrong;
 }
 

@@ -81,7 +81,7 @@ struct HeldSearchTest : RandomGraphs {
       sizes = {sizes[size_t(pick(int64_t(sizes.size())))]};
       return std::string(name) + "=" + std::to_string(sizes.front());
     };
-    switch (pick(9)) {
+    switch (pick(10)) {
     case 0:
       request.recompute = oneOf({plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full});
       return "recompute=" + std::string(plan::toString(*request.recompute));
@@ -105,6 +105,9 @@ struct HeldSearchTest : RandomGraphs {
       return one(space.tp, "tp");
     case 7:
       return one(space.cp, "cp");
+    case 8:
+      space.stationaryWeights = {chance(50)};
+      return space.stationaryWeights.front() ? "stationary-weights=on" : "stationary-weights=off";
     default:
       return one(space.pp, "pp");
     }
@@ -120,6 +123,7 @@ struct HeldSearchTest : RandomGraphs {
     space.zero = {shape.zero};
     space.exchanges = {shape.exchange};
     space.sequenceParallel = {shape.sequenceParallel};
+    space.stationaryWeights = {shape.stationaryWeights};
     space.hostOptimizer = {shape.offload.optimizer};
     if (shape.pp > 1)
       space.schedules = {shape.schedule};

@@ -51,7 +51,7 @@ TEST_F(PlanAttributeTest, NothingSaid) { expectKept(); }
 TEST_F(PlanAttributeTest, Step) {
   plan.sequenceAxes = {"tp"};
   plan.sequenceOrder = plan::SequenceOrder::ZigZag;
-  plan.sequenceParallel = true;
+  plan.sequenceParallel = plan.stationaryWeights = true;
   plan.zero = 3;
   plan.flatAxes = {"dp"};
   for (plan::Recompute mode : {plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full})

@@ -91,8 +91,9 @@ std::optional<plan::PlanReport> GraphAdvisor::bestOf(const PlanRequest &request,
 
 static bool isMesh(const plan::Parallelism &shape, const plan::Parallelism &mesh) {
   return std::tie(shape.dp, shape.tp, shape.cp, shape.ep, shape.pp, shape.zero, shape.sequenceParallel,
-                  shape.exchange) ==
-         std::tie(mesh.dp, mesh.tp, mesh.cp, mesh.ep, mesh.pp, mesh.zero, mesh.sequenceParallel, mesh.exchange);
+                  shape.stationaryWeights, shape.exchange) == std::tie(mesh.dp, mesh.tp, mesh.cp, mesh.ep, mesh.pp,
+                                                                       mesh.zero, mesh.sequenceParallel,
+                                                                       mesh.stationaryWeights, mesh.exchange);
 }
 
 std::optional<plan::PlanReport> GraphAdvisor::best(const plan::Restriction &restriction) {

@@ -30,9 +30,10 @@ bool dtcc::tell(llvm::Error error) {
 
 /// Options of dtcc that go with a file: what model it holds, and parts of the plan that sizes do not know.
 static constexpr StringRef kFileValues[] = {
-    "bind",         "loss",          "loss-output",       "optimizer",    "batch-norm",
-    "batch-losses", "external-root", "sequence-parallel", "cp-attention", "moe-dispatch",
-    "moe-capacity", "cp-order",      "schedule",          "recompute",    "pin"};
+    "bind",         "loss",          "loss-output",       "optimizer",          "batch-norm",
+    "batch-losses", "external-root", "sequence-parallel", "stationary-weights", "cp-attention",
+    "moe-dispatch", "moe-capacity",  "cp-order",          "schedule",           "recompute",
+    "pin"};
 /// The options of a plan that both searches know.
 static constexpr StringRef kPlanValues[] = {"cluster",   "mesh",    "zero",      "microbatches",
                                             "precision", "offload", "gradients", "headroom"};

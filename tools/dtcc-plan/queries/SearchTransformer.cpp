@@ -101,13 +101,19 @@ static llvm::Error readSchedule(const Arguments &arguments, plan::ShapeSpace &sp
   return llvm::Error::success();
 }
 
+llvm::Error dtcc::refuseTwoCuts(const Arguments &arguments) {
+  if (!arguments.has("microbatches") || !arguments.has("micro-batch"))
+    return llvm::Error::success();
+  return llvm::createStringError("--microbatches and --micro-batch cut one batch: give one of them, got: "
+                                 "--microbatches=" +
+                                 arguments.value("microbatches") +
+                                 " and --micro-batch=" + arguments.value("micro-batch"));
+}
+
 /// Reads --microbatches or --micro-batch, of which the mesh makes the other.
 static llvm::Error readMicrobatches(const Arguments &arguments, plan::ShapeSpace &space) {
-  if (arguments.has("microbatches") && arguments.has("micro-batch"))
-    return llvm::createStringError("--microbatches and --micro-batch cut one batch: give one of them, got: "
-                                   "--microbatches=" +
-                                   arguments.value("microbatches") +
-                                   " and --micro-batch=" + arguments.value("micro-batch"));
+  if (llvm::Error error = refuseTwoCuts(arguments))
+    return error;
   for (auto [name, place] :
        {std::pair("microbatches", &space.microbatches), {"micro-batch", &space.microbatchSamples}}) {
     llvm::Expected<int64_t> count = arguments.count(name, 0);

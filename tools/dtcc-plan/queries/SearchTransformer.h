@@ -45,6 +45,9 @@ private:
 llvm::Error readGradientType(const Arguments &arguments, plan::GradientType &type);
 
 llvm::ArrayRef<llvm::StringRef> searchTransformerValues();
+
+/// Refuses --microbatches beside --micro-batch, which cut the same batch.
+llvm::Error refuseTwoCuts(const Arguments &arguments);
 llvm::ArrayRef<llvm::StringRef> searchTransformerFlags();
 
 } // namespace dtcc
