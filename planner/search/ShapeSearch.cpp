@@ -120,7 +120,7 @@ static void addShapes(const ShapeSpace &space, const AddShape &addShape) {
                     continue;
                   for (bool stationaryWeights : space.stationaryWeights) {
                     shape.stationaryWeights = stationaryWeights && tp > 1;
-                    if (stationaryWeights && !shape.sequenceParallel && space.stationaryWeights.size() > 1)
+                    if (stationaryWeights && tp == 1 && space.stationaryWeights.size() > 1)
                       continue;
                     addExchanges(space, shape, addShape);
                   }

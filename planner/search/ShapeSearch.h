@@ -50,8 +50,7 @@ struct ShapeSpace {
   std::vector<int> zero{0, 1, 2, 3};
   /// For shapes with tp; other shapes have none.
   std::vector<bool> sequenceParallel{false};
-  /// For shapes with tp. If both are searched, shapes without sequence parallelism have none: their ranks gain nothing
-  /// from weights that they gather.
+  /// For shapes with tp.
   std::vector<bool> stationaryWeights{false};
   /// For shapes with cp; other shapes exchange nothing.
   std::vector<SequenceExchange> exchanges{SequenceExchange::Cheaper};
