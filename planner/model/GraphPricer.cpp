@@ -9,6 +9,7 @@
 #include "planner/problem/StageBound.h"
 #include "planner/transformer/Memory.h"
 #include <set>
+#include <unordered_set>
 
 using namespace mlir;
 
@@ -16,9 +17,40 @@ namespace dtcc::spmd {
 
 using plan::Parallelism;
 
+namespace {
+/// Compares shapes without their stationary weights.
+struct TwinTraits {
+  static Parallelism twinOf(Parallelism shape) {
+    shape.stationaryWeights = false;
+    return shape;
+  }
+  size_t operator()(const Parallelism *shape) const {
+    return llvm::hash_combine(shape->dp, shape->tp, shape->cp, shape->ep, shape->pp, shape->microbatches, shape->zero,
+                              int(shape->schedule), shape->virtualStages, shape->offload.optimizer,
+                              shape->sequenceParallel, int(shape->exchange));
+  }
+  bool operator()(const Parallelism *a, const Parallelism *b) const { return twinOf(*a) == twinOf(*b); }
+};
+} // namespace
+
+/// Removes shapes with stationary weights that are placed as the same shape without them, if that one is there too.
+void GraphPricer::removeStationaryTwins(std::vector<Parallelism> &shapes) {
+  std::unordered_set<const Parallelism *, TwinTraits, TwinTraits> others;
+  for (const Parallelism &shape : shapes)
+    if (!shape.stationaryWeights && shape.tp > 1)
+      others.insert(&shape);
+  std::vector<bool> isTwin(shapes.size());
+  for (size_t i = 0; i < shapes.size(); ++i)
+    isTwin[i] = placements().gathersNoWeights(shapes[i]) && others.contains(&shapes[i]);
+  // The set points into the shapes.
+  others.clear();
+  size_t number = 0;
+  std::erase_if(shapes, [&](const Parallelism &) { return isTwin[number++]; });
+}
+
 bool GraphPricer::prepare(std::vector<Parallelism> &shapes) {
   kinds.place(shapes);
-  std::erase_if(shapes, [&](const Parallelism &shape) { return placements().gathersNoWeights(shape); });
+  removeStationaryTwins(shapes);
   kinds.prepare(shapes);
   std::set<SequenceExchange> exchanges;
   for (const Parallelism &shape : shapes)

@@ -81,6 +81,7 @@ public:
   }
 
 private:
+  void removeStationaryTwins(std::vector<plan::Parallelism> &shapes);
   llvm::Expected<cost::StepTimeline> simulate(const plan::Parallelism &shape, const plan::StageSolution &solution,
                                               bool record);
 
