@@ -32,8 +32,8 @@ namespace {
 /// exchange for a matrix in any model of use. Vectors cost nothing.
 constexpr double kDearState = 64;
 
-/// Factor on the cost of gathering weights that should stay where they are. It exceeds the samples of a rank that a
-/// matrix is multiplied by, in its own bytes, in any model of use; where an op allows nothing else, it is paid.
+/// Factor on the cost of gathering weights that should stay where they are. In any model of use the activations that
+/// ranks exchange instead of a matrix have fewer times its bytes. Where an op allows nothing else, the cost is paid.
 constexpr double kDearGather = 4096;
 
 using Node = PlacementNode;
