@@ -35,6 +35,13 @@ PlacementInput::PlacementInput(func::FuncOp step, size_t mostBlocks, const Pins 
   }
 }
 
+LogicalResult solvePlacement(ModuleOp module, plan::Plan &plan, const cost::Machine &machine, bool share) {
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (!step || !step.getBody().hasOneBlock())
+    return module.emitError("needs a function @step of one block: run graph-differentiate first");
+  return solvePlacement(PlacementInput(step), plan, machine, share);
+}
+
 void placeAlike(const PlacementInput &input, plan::Plan &plan) {
   llvm::DenseMap<int64_t, const plan::OpPlan *> ops;
   llvm::StringMap<const plan::StatePlan *> states;

@@ -592,11 +592,4 @@ FailureOr<PlacementProblem> placementProblem(const PlacementInput &input, plan::
   return solver.describe();
 }
 
-LogicalResult solvePlacement(ModuleOp module, plan::Plan &plan, const cost::Machine &machine, bool share) {
-  auto step = module.lookupSymbol<func::FuncOp>("step");
-  if (!step || !step.getBody().hasOneBlock())
-    return module.emitError("needs a function @step of one block: run graph-differentiate first");
-  return solvePlacement(PlacementInput(step), plan, machine, share);
-}
-
 } // namespace dtcc::spmd

@@ -35,7 +35,7 @@ struct PlacementInput {
   Pins pins;
   /// Values that no input reaches. They are the same in every micro-batch, and are resharded once per step.
   llvm::DenseSet<mlir::Value> fixed;
-  /// Those of them that are made of matrices that train, as casts of weights are.
+  /// Matrices that train, and values made of them alone, as casts of weights are. All are among `fixed`.
   llvm::DenseSet<mlir::Value> weights;
   /// Mixtures of experts, in the order of the step.
   llvm::SmallVector<mlir::Operation *> expertLayers;
