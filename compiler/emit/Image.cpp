@@ -53,6 +53,7 @@ private:
   dtcc_image_header header = {};
   llvm::StringMap<uint32_t> arenas, communicators;
   llvm::StringMap<exec::BufferOp> buffers;
+  llvm::StringMap<std::pair<int64_t, int64_t>> slotOrders; /* slot_order and slots of a dtcc_view */
   llvm::StringMap<uint32_t> kernelIndices;
   llvm::StringMap<uint32_t> bucketIndices, phaseIndices;
   llvm::DenseMap<Value, uint32_t> eventCommands;
@@ -92,6 +93,10 @@ LogicalResult ImageBuilder::addMemory() {
       return op.emitOpError("must have an offset: run exec-plan-arena");
     buffers[op.getSymName()] = op;
   }
+  for (auto op : program.getOps<exec::SlotOrderOp>()) {
+    slotOrders[op.getSymName()] = {int64_t(1 + tables.slotOrders.size()), int64_t(op.getOrder().size())};
+    llvm::append_range(tables.slotOrders, op.getOrder());
+  }
   return success();
 }
 
@@ -112,6 +117,8 @@ FailureOr<dtcc_view> ImageBuilder::viewOf(exec::ViewOp op) {
   view.offset = *buffer.getOffset() + op.getOffset();
   view.slot_stride = op.getSlotStride().value_or(0);
   view.slots = op.getSlots().value_or(0);
+  if (op.getSlotOrder())
+    std::tie(view.slot_order, view.slots) = slotOrders.lookup(*op.getSlotOrder());
   if (op.getBlockOf()) {
     auto found = communicators.find(*op.getBlockOf());
     if (found == communicators.end() || found->second >= 255)
@@ -341,6 +348,7 @@ LogicalResult ImageBuilder::addStage(exec::ProgramOp stage) {
   program = stage;
   arenas.clear();
   buffers.clear();
+  slotOrders.clear();
   bucketIndices.clear();
   phaseIndices.clear();
   dtcc_stage row = {};

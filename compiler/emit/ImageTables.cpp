@@ -58,6 +58,7 @@ std::vector<char> ImageTables::serialize(dtcc_image_header header) const {
   add(header.communicators, communicators);
   add(header.arenas, arenas);
   add(header.views, views);
+  add(header.slot_orders, slotOrders);
   add(header.operands, operands);
   add(header.attributes, attributes);
   add(header.waits, waits);

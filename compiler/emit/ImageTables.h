@@ -37,6 +37,7 @@ public:
   std::vector<dtcc_communicator> communicators;
   std::vector<dtcc_arena> arenas;
   std::vector<dtcc_view> views;
+  std::vector<int64_t> slotOrders;
   std::vector<uint32_t> operands;
   std::vector<int64_t> attributes;
   std::vector<dtcc_wait> waits;

@@ -70,6 +70,14 @@ int64_t dtcc::exec::getSpan(MemRefType type) {
   return (last + 1) * getElementBytes(type.getElementType());
 }
 
+LogicalResult SlotOrderOp::verify() {
+  if (getOrder().empty())
+    return emitOpError("must have a slot for each micro-batch, got none");
+  if (const auto *bad = llvm::find_if(getOrder(), [](int64_t slot) { return slot < 0; }); bad != getOrder().end())
+    return emitOpError("slot must be at least 0, got: ") << *bad;
+  return success();
+}
+
 LogicalResult ViewOp::verify() {
   MemRefType type = getView().getType();
   SmallVector<int64_t> strides;
@@ -81,6 +89,9 @@ LogicalResult ViewOp::verify() {
     return emitOpError("element type must be an integer or a float, got: ") << type.getElementType();
   if (getSlots() && !getSlotStride())
     return emitOpError("must have a slot stride to use slots again, got slots: ") << *getSlots();
+  if (getSlotOrder() && (getSlots() || !getSlotStride()))
+    return emitOpError("must have a slot stride and no number of slots to follow an order, got: ")
+           << getSlotOrderAttr();
   if (getBlockDim() && int64_t(*getBlockDim()) >= type.getRank())
     return emitOpError("block dimension must be below the rank ") << type.getRank() << ", got: " << *getBlockDim();
   if (getOffset() % getElementBytes(type.getElementType()) != 0)
@@ -94,6 +105,8 @@ LogicalResult ViewOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("must name an exec.buffer, got: ") << getBufferAttr();
   if (getBlockOfAttr() && !symbols.lookupNearestSymbolFrom<CommunicatorOp>(*this, getBlockOfAttr()))
     return emitOpError("block must be of an exec.communicator, got: ") << getBlockOfAttr();
+  if (getSlotOrderAttr() && !symbols.lookupNearestSymbolFrom<SlotOrderOp>(*this, getSlotOrderAttr()))
+    return emitOpError("must follow an exec.slot_order, got: ") << getSlotOrderAttr();
   // Further slots and blocks are checked where the mesh is known: by exec-verify.
   if (int64_t end = getOffset() + getSpan(getView().getType()); end > int64_t(buffer.getBytes()))
     return emitOpError("must end inside its buffer of ") << buffer.getBytes() << " bytes, got: " << end;

@@ -100,17 +100,36 @@ def Exec_BufferOp : Exec_ProgramPart<"buffer", [Symbol, DeclareOpInterfaceMethod
   let assemblyFormat = "$sym_name `:` $bytes `in` $arena (`at` $offset^)? (`persistent` $persistent^)? attr-dict";
 }
 
+def Exec_SlotOrderOp : Exec_ProgramPart<"slot_order", [Symbol]> {
+  let summary = "the slot of memory of each micro-batch, in a buffer that several virtual stages share";
+  let description = [{
+    A view `by` this order has micro-batch s in slot `order[s]` of its buffer. Each virtual stage has an order of its
+    own, in which no two values lie in one slot at a time.
+    ```mlir
+    exec.slot_order @order.1 [2, 3, 2, 3]
+    ```
+
+    Made by exec-assign-slots. Consumed by `compiler/emit`, which writes the orders as a section of the image. None is
+    left after the image is written.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$order);
+  let assemblyFormat = "$sym_name $order attr-dict";
+  let hasVerifier = 1;
+}
+
 def Exec_ViewOp : Exec_Op<"view", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a typed strided view of a buffer";
   let description = [{
     The view starts `offset + slot * slot_stride` bytes into the buffer; its type has the
-    strides. With `mod n` the buffer has memory for n slots, and slot stands for slot mod n.
+    strides. With `mod n` the buffer has memory for n slots, and slot stands for slot mod n; with `by @order` it stands
+    for the slot that the `exec.slot_order` gives the micro-batch.
     With `block d of @c` the view is the block of this rank: it starts index * size(d) *
     stride(d) elements later, where index is the rank's index in `@c`.
     ```mlir
     %x = exec.view @x[128] : memref<4x8xf32, strided<[16, 1]>>
     %ids = exec.view @ids[0 + slot * 512] : memref<64xi64>
     %saved = exec.view @saved[0 + slot * 512 mod 2] : memref<64xi64>
+    %shared = exec.view @shared[0 + slot * 512 by @order.1] : memref<64xi64>
     %share = exec.view @params.0[0] block 0 of @dp : memref<8192xf32>
     ```
 
@@ -120,12 +139,13 @@ def Exec_ViewOp : Exec_Op<"view", [Pure, DeclareOpInterfaceMethods<SymbolUserOpI
   let arguments = (ins FlatSymbolRefAttr:$buffer, ConfinedAttr<I64Attr, [IntNonNegative]>:$offset,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$slot_stride,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$slots,
+                       OptionalAttr<FlatSymbolRefAttr>:$slot_order,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$block_dim,
                        OptionalAttr<FlatSymbolRefAttr>:$block_of);
   let results = (outs AnyStaticShapeMemRef:$view);
   let assemblyFormat = [{
-    $buffer `[` $offset (`+` `slot` `*` $slot_stride^)? (`mod` $slots^)? `]` (`block` $block_dim^ `of` $block_of)? attr-dict
-    `:` type($view)
+    $buffer `[` $offset (`+` `slot` `*` $slot_stride^)? (`mod` $slots^)? (`by` $slot_order^)? `]`
+    (`block` $block_dim^ `of` $block_of)? attr-dict `:` type($view)
   }];
   let hasVerifier = 1;
 }

@@ -363,15 +363,14 @@ void ShapeProblems::setInFlight(const PricedShape &priced, std::vector<double> &
   if (hasWeightsApart(shape) && isNamed)
     for (int64_t stage = 0; stage < shape.pp; ++stage)
       inFlight[stage] *= shareOfHeld(shape, priced.memory(), priced.recomputed, stage);
-  if (facts.hasVirtualStages(shape) && isNamed) {
-    // Stages of a rank that are alike, each with its own number of them.
-    const std::vector<int64_t> &flights = flightsOf(shape);
+  if (facts.hasVirtualStages(shape) && isNamed)
+    // The stages of a rank are alike, and what they keep shares one memory (exec-assign-slots).
     for (int64_t rank = 0; rank < shape.pp; ++rank) {
-      inFlight[rank] = 0;
-      for (size_t stage = rank; stage < flights.size(); stage += shape.pp)
-        inFlight[rank] += double(flights[stage]) / double(shape.virtualStages);
+      std::vector<int64_t> stages;
+      for (int64_t stage = rank; stage < facts.stagesOf(shape); stage += shape.pp)
+        stages.push_back(stage);
+      inFlight[rank] = double(flightsOf(shape, stages)) / double(shape.virtualStages);
     }
-  }
 }
 
 void ShapeProblems::make(const Parallelism &shape, std::optional<uint32_t> only, plan::StageProblem &problem) {
@@ -415,21 +414,21 @@ bool ShapeProblems::isAllowed(const Parallelism &shape) {
   return at->second;
 }
 
-const std::vector<int64_t> &ShapeProblems::flightsOf(const Parallelism &shape) {
+int64_t ShapeProblems::flightsOf(const Parallelism &shape, const std::vector<int64_t> &stages) {
   // No stage has more in flight with more micro-batches than these: a rank begins its backward passes before it
   // has entered twice as many as there are ranks.
   int64_t microbatches = std::min(shape.microbatches, 3 * shape.pp);
   std::lock_guard lock(flying);
-  std::vector<int64_t> &stages = flights[{shape.pp, shape.virtualStages, microbatches}];
-  if (stages.empty()) {
-    // If a file gives the actions, the request has one schedule, and the shapes one size.
-    plan::Schedule schedule = facts.request.actions;
-    if (schedule.ranks.empty())
-      schedule = llvm::cantFail(plan::makeSchedule(shape.scheduleName(), shape.pp, microbatches));
-    for (int64_t stage = 0; stage < facts.stagesOf(shape); ++stage)
-      stages.push_back(schedule.peakOfStage(stage));
-  }
-  return stages;
+  VirtualFlights &flight = flights[{shape.pp, shape.virtualStages, microbatches}];
+  // If a file gives the actions, the request has one schedule, and the shapes one size.
+  if (flight.schedule.ranks.empty())
+    flight.schedule = facts.request.actions;
+  if (flight.schedule.ranks.empty())
+    flight.schedule = llvm::cantFail(plan::makeSchedule(shape.scheduleName(), shape.pp, microbatches));
+  auto [most, isNew] = flight.most.try_emplace(stages);
+  if (isNew)
+    most->second = flight.schedule.peakOfStages(stages);
+  return most->second;
 }
 
 /// Runs of blocks, of which the slowest takes least.
@@ -479,10 +478,10 @@ std::vector<size_t> ShapeProblems::cutsOf(const plan::Parallelism &shape, const 
 
 std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const Parallelism &shape, const plan::StageProblem &problem,
                                                            const plan::StageSolution &solution) {
-  // If each rank has one stage, the problem says it.
-  std::vector<double> flights = problem.inFlight;
-  if (facts.hasVirtualStages(shape))
-    flights.assign(flightsOf(shape).begin(), flightsOf(shape).end());
+  const bool isVirtual = facts.hasVirtualStages(shape);
+  // Blocks that keep the same bytes share memory if they are of different stages (exec-assign-slots): the first of each
+  // stage, the second ones, and so on. Stages by rank, kept bytes on the device and on the host, and that number.
+  std::map<std::tuple<size_t, double, double, int64_t>, std::vector<int64_t>> alike;
   const std::vector<BlockMemory> &memories = placements.pricedFor(shape).memory;
   std::vector<size_t> firsts = cutsOf(shape, problem, solution);
   firsts.insert(firsts.begin(), 0);
@@ -492,6 +491,7 @@ std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const Parallelism &sh
     size_t rank =
         facts.request.actions.ranks.empty() ? stage % ranks.size() : facts.request.actions.rankOf(stage).value_or(0);
     plan::MemoryParts &memory = ranks[rank];
+    std::map<std::pair<double, double>, int64_t> numbers;
     for (size_t block = firsts[stage]; block < end; ++block) {
       const plan::BlockType &type = problem.types[problem.blocks[block]];
       const BlockMemory &own = memories[problem.blocks[block]];
@@ -505,12 +505,21 @@ std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const Parallelism &sh
       if (hasWeightsApart(shape)) {
         auto waiting = mode.hostBytes > 0 ? leftAtStage : heldAtStage;
         memory.activations += waiting(shape, own, facts.recomputeOf(number), int64_t(stage));
-      } else {
-        memory.activations += mode.heldBytes * flights[stage];
+      } else if (!isVirtual) {
+        memory.activations += mode.heldBytes * problem.inFlight[stage];
       }
-      memory.host += state.host + mode.hostBytes * flights[stage];
+      memory.host += state.host + (isVirtual ? 0 : mode.hostBytes * problem.inFlight[stage]);
+      if (isVirtual)
+        alike[{rank, mode.heldBytes, mode.hostBytes, numbers[{mode.heldBytes, mode.hostBytes}]++}].push_back(
+            int64_t(stage));
       memory.working = std::max(memory.working, type.workingBytes + mode.workingBytes);
     }
+  }
+  for (const auto &[key, stages] : alike) {
+    const auto &[rank, held, host, number] = key;
+    double most = double(flightsOf(shape, stages));
+    ranks[rank].activations += held * most;
+    ranks[rank].host += host * most;
   }
   return ranks;
 }

@@ -60,8 +60,8 @@ private:
                   const std::vector<BlockMemory> &memories, double inFlight) const;
   double shareOfHeld(const plan::Parallelism &shape, const std::vector<BlockMemory> &memories,
                      llvm::ArrayRef<plan::Recompute> modes, int64_t stage) const;
-  /// Most micro-batches in flight, by stage; virtual stages count by themselves.
-  const std::vector<int64_t> &flightsOf(const plan::Parallelism &shape);
+  /// Most micro-batches in flight at a time in some virtual stages of one rank; each stage counts by itself.
+  int64_t flightsOf(const plan::Parallelism &shape, const std::vector<int64_t> &stages);
 
   // The parts of `make`.
   struct PricedShape;
@@ -78,8 +78,13 @@ private:
   PlacementCache &placements;
   /// Answers by ZeRO stage, schedule and virtual stages.
   std::map<std::tuple<int, plan::PipelineKind, int64_t>, bool> allowed;
-  /// Micro-batches in flight of each stage of an interleaved schedule, by ranks, virtual stages and micro-batches.
-  std::map<std::tuple<int64_t, int64_t, int64_t>, std::vector<int64_t>> flights;
+  /// The most micro-batches in flight of sets of virtual stages.
+  struct VirtualFlights {
+    plan::Schedule schedule;
+    std::map<std::vector<int64_t>, int64_t> most;
+  };
+  /// By ranks, virtual stages and micro-batches.
+  std::map<std::tuple<int64_t, int64_t, int64_t>, VirtualFlights> flights;
   std::mutex flying;
 };
 

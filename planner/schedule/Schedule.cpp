@@ -77,9 +77,10 @@ int64_t Schedule::peakInFlight(int64_t rank) const {
   return peakOf(ranks[rank], [](const Action &) { return true; });
 }
 
-int64_t Schedule::peakOfStage(int64_t stage) const {
-  std::optional<int64_t> rank = rankOf(stage);
-  return rank ? peakOf(ranks[*rank], [&](const Action &action) { return action.stage == stage; }) : 0;
+int64_t Schedule::peakOfStages(llvm::ArrayRef<int64_t> stages) const {
+  std::optional<int64_t> rank = stages.empty() ? std::nullopt : rankOf(stages.front());
+  return rank ? peakOf(ranks[*rank], [&](const Action &action) { return llvm::is_contained(stages, action.stage); })
+              : 0;
 }
 
 namespace {

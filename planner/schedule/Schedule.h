@@ -58,8 +58,8 @@ struct Schedule {
   /// Most pairs of stage and micro-batch of a rank whose forward has run and whose
   /// backward (W, where it is apart) has not: how many sets of activations it holds.
   int64_t peakInFlight(int64_t rank) const;
-  /// Likewise of one stage: how many micro-batches' values it keeps at most.
-  int64_t peakOfStage(int64_t stage) const;
+  /// Likewise of some stages of one rank: how many micro-batches' values they keep at most at a time.
+  int64_t peakOfStages(llvm::ArrayRef<int64_t> stages) const;
 
   /// Checks the schedule for `stages` stages and `microbatches` micro-batches: every pair
   /// once forward and once backward (B, or I and W), each stage on one rank, in an order

@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 16u
+#define DTCC_ABI_VERSION 17u
 
 /// Stands for no string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
@@ -131,7 +131,8 @@ typedef enum dtcc_memory { DTCC_MEMORY_HOST = 0, DTCC_MEMORY_DEVICE = 1 } dtcc_m
 /// replicated tensor): then it starts index * sizes[d] * strides[d] elements
 /// later, with the rank's index in a communicator (without `members`) and d = block_dim.
 /// With `slots` = n > 0 there is memory for n slots, which later ones use again:
-/// slot s lies at offset + (s mod n) * slot_stride.
+/// slot s lies at offset + (s mod n) * slot_stride. With `slot_order` = 1 + f it lies at
+/// offset + slot_orders[f + s mod n] * slot_stride instead: virtual stages share the memory.
 typedef struct dtcc_view {
   uint32_t arena;
   uint8_t dtype; /* dtcc_dtype */
@@ -140,7 +141,8 @@ typedef struct dtcc_view {
   uint8_t block_dim; /* 0 where block_of is 0 */
   int64_t offset;
   int64_t slot_stride;
-  int64_t slots; /* 0: every slot has its own memory, or all have the same */
+  int64_t slots;      /* 0: every slot has its own memory, or all have the same */
+  int64_t slot_order; /* 0, or 1 + its first row in slot_orders, of which it has `slots` */
   int64_t sizes[DTCC_MAX_RANK];
   int64_t strides[DTCC_MAX_RANK];
 } dtcc_view;
@@ -460,8 +462,9 @@ typedef struct dtcc_image_header {
   dtcc_section communicators;
   dtcc_section arenas;
   dtcc_section views;
-  dtcc_section operands;   /* uint32_t */
-  dtcc_section attributes; /* int64_t */
+  dtcc_section slot_orders; /* int64_t, see dtcc_view */
+  dtcc_section operands;    /* uint32_t */
+  dtcc_section attributes;  /* int64_t */
   dtcc_section waits;
   dtcc_section commands;
   dtcc_section phases;

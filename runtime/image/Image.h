@@ -49,6 +49,7 @@ public:
   std::span<const dtcc_communicator> communicators() const { return section<dtcc_communicator>(head->communicators); }
   std::span<const dtcc_arena> arenas() const { return section<dtcc_arena>(head->arenas); }
   std::span<const dtcc_view> views() const { return section<dtcc_view>(head->views); }
+  std::span<const int64_t> slotOrders() const { return section<int64_t>(head->slot_orders); }
   std::span<const dtcc_command> commands() const { return section<dtcc_command>(head->commands); }
   std::span<const dtcc_phase> phases() const { return section<dtcc_phase>(head->phases); }
   std::span<const dtcc_action> actions() const { return section<dtcc_action>(head->actions); }
@@ -103,6 +104,22 @@ private:
 /// The rows of a section that belong to a stage: `rowsOf(stage.states, image.states())`.
 template <typename T> std::span<const T> rowsOf(const dtcc_range &range, std::span<const T> rows) {
   return rows.subspan(range.first, range.count);
+}
+
+/// How the micro-batches of a view share its memory: see dtcc_view.
+struct SlotMemory {
+  int64_t stride = 0, slots = 0;
+  const int64_t *order = nullptr;
+
+  /// Bytes from slot 0 to the memory of micro-batch `slot`.
+  int64_t offsetOf(int64_t slot) const {
+    if (slots > 0)
+      slot %= slots;
+    return (order ? order[slot] : slot) * stride;
+  }
+};
+inline SlotMemory slotMemoryOf(const Image &image, const dtcc_view &view) {
+  return {view.slot_stride, view.slots, view.slot_order ? &image.slotOrders()[size_t(view.slot_order - 1)] : nullptr};
 }
 
 /// Elements of a view.

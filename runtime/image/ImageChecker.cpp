@@ -64,6 +64,17 @@ void checkView(const Image &image, size_t i) {
     last = -1;
   check.require(view.slots >= 0, "number of slots must be at least 0", view.slots);
   int64_t slots = view.slots > 0 ? std::min(view.slots, image.mesh().slots()) : image.mesh().slots();
+  if (view.slot_order != 0) {
+    check.require(view.slots > 0, "an order of slots must have at least one", view.slots);
+    check.require(view.slot_order > 0, "order of slots must be at least 0", view.slot_order);
+    check.range(static_cast<uint64_t>(view.slot_order - 1), static_cast<uint64_t>(view.slots),
+                image.slotOrders().size(), "order of slots must exist");
+    slots = 0;
+    for (int64_t slot : image.slotOrders().subspan(size_t(view.slot_order - 1), size_t(view.slots))) {
+      check.require(slot >= 0 && slot <= mostElements, "slot of memory must be from 0 to 2^56", slot);
+      slots = std::max(slots, slot + 1);
+    }
+  }
   Wide end = Wide(view.offset) + Wide(slots - 1) * view.slot_stride + (last + 1) * width;
   check.require(end <= Wide(image.arenas()[view.arena].bytes), "the view must end inside its arena", int64_t(end));
 }

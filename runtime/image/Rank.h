@@ -118,8 +118,7 @@ struct Rank {
   /// First element of a view in `slot`, for the host.
   void *address(uint32_t view, int64_t slot) const {
     const dtcc_view &v = image.views()[view];
-    slot = v.slots > 0 ? slot % v.slots : slot;
-    return arenas[v.arena] + offset(view) + slot * v.slot_stride;
+    return arenas[v.arena] + offset(view) + slotMemoryOf(image, v).offsetOf(slot);
   }
 };
 

@@ -38,7 +38,7 @@ Executor::Executor(Rank &rank, Device &device) : rank(rank), device(device) {}
 
 Executor::Place Executor::placeOf(uint32_t view) const {
   const dtcc_view &row = rank.image.views()[view];
-  return {device.arena(row.arena) + rank.offset(view), row.slot_stride, row.slots};
+  return {device.arena(row.arena) + rank.offset(view), slotMemoryOf(rank.image, row)};
 }
 
 void Executor::bind() {

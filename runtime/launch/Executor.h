@@ -46,9 +46,9 @@ private:
   /// Address of a view in each slot.
   struct Place {
     std::byte *base;
-    int64_t slotStride, slots; /* see dtcc_view */
+    SlotMemory slots;
 
-    void *in(int64_t slot) const { return base + (slots > 0 ? slot % slots : slot) * slotStride; }
+    void *in(int64_t slot) const { return base + slots.offsetOf(slot); }
   };
   struct Bound {
     std::vector<Place> operands;

@@ -24,7 +24,8 @@ Value exec::createView(OpBuilder &builder, Location loc, const Place &place) {
     blockOf = FlatSymbolRefAttr::get(place.blockOf);
   }
   return ViewOp::create(builder, loc, place.type(), FlatSymbolRefAttr::get(place.buffer),
-                        builder.getI64IntegerAttr(place.offset), slotStride, /*slots=*/nullptr, blockDim, blockOf);
+                        builder.getI64IntegerAttr(place.offset), slotStride, /*slots=*/nullptr,
+                        /*slot_order=*/nullptr, blockDim, blockOf);
 }
 
 Storage::Storage(ModuleOp module, const SymbolTable &symbols, bool usesHost) : symbols(symbols), usesHost(usesHost) {

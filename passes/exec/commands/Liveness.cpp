@@ -99,12 +99,11 @@ struct Touches {
   size_t phase = 0;
   Interval span;
   bool readsFirst = false;
+  SlotMap slots;
 };
 
 struct BufferUse {
   SmallVector<Touches, 1> phases;
-  /// Slots of memory that later ones use again; 0: it has no slots.
-  int64_t slots = 0;
 };
 } // namespace
 
@@ -120,7 +119,7 @@ static void follow(const BufferUse &use, ArrayRef<Run> runs, ArrayRef<Interval> 
     const Touches *touches = byPhase.lookup(run.phase);
     if (!touches)
       continue;
-    auto [last, isFirst] = lastRuns.try_emplace(use.slots ? run.slot % use.slots : 0, number);
+    auto [last, isFirst] = lastRuns.try_emplace(touches->slots[run.slot], number);
     if (touches->readsFirst) {
       lifetime.add({phases[run.phase].begin, touches->span.end});
       if (!isFirst) {
@@ -142,6 +141,7 @@ Liveness::Liveness(ProgramOp program) {
     buffers[buffer.getSymName()] = buffer;
   llvm::DenseMap<BufferOp, BufferUse> uses;
   SmallVector<Interval> phases;
+  SlotMaps slotMaps(program);
   for (auto phase : program.getOps<PhaseOp>()) {
     phases.push_back({count, count - 1});
     SmallVector<CommandOpInterface> commands(phase.getOps<CommandOpInterface>());
@@ -149,9 +149,8 @@ Liveness::Liveness(ProgramOp program) {
     for (auto [command, window] : llvm::zip_equal(commands, windows)) {
       for (Access access : accessesOf(command)) {
         BufferUse &use = uses[buffers.lookup(access.view.getBuffer())];
-        use.slots = std::max<int64_t>(use.slots, access.view.getSlots().value_or(0));
         if (use.phases.empty() || use.phases.back().phase != phases.size() - 1)
-          use.phases.push_back({phases.size() - 1, window, access.reads});
+          use.phases.push_back({phases.size() - 1, window, access.reads, slotMaps.of(access.view)});
         Interval &span = use.phases.back().span;
         span = {std::min(span.begin, window.begin), std::max(span.end, window.end)};
       }

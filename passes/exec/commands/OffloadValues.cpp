@@ -216,7 +216,8 @@ private:
   static void copy(OpBuilder &builder, BufferOp from, BufferOp to, StringRef name) {
     auto whole = [&](BufferOp buffer) -> Value {
       auto type = MemRefType::get({int64_t(buffer.getBytes())}, builder.getI8Type());
-      return ViewOp::create(builder, from.getLoc(), type, buffer.getSymName(), 0, nullptr, nullptr, nullptr, nullptr);
+      return ViewOp::create(builder, from.getLoc(), type, buffer.getSymName(), 0, nullptr, nullptr, nullptr, nullptr,
+                            nullptr);
     };
     Value in = whole(from), out = whole(to);
     CopyOp::create(builder, from.getLoc(), Type(), in, out, ValueRange(), 0, builder.getStringAttr(name));

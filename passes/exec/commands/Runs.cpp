@@ -25,3 +25,14 @@ std::vector<dtcc::exec::Run> dtcc::exec::runsOf(ProgramOp program) {
       runs.push_back({numbers.lookup(run.phase), run.slot});
   return runs;
 }
+
+dtcc::exec::SlotMaps::SlotMaps(ProgramOp program) {
+  for (auto order : program.getOps<SlotOrderOp>())
+    orders[order.getSymName()] = order.getOrder();
+}
+
+dtcc::exec::SlotMap dtcc::exec::SlotMaps::of(ViewOp view) const {
+  if (view.getSlotOrder())
+    return {1, orders.lookup(*view.getSlotOrder())};
+  return {int64_t(view.getSlots().value_or(1)), {}};
+}

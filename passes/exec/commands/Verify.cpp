@@ -47,7 +47,7 @@ struct Touch {
 
 class Verifier {
 public:
-  Verifier(ProgramOp program, const spmd::Mesh &mesh) : program(program), mesh(mesh) {
+  Verifier(ProgramOp program, const spmd::Mesh &mesh) : program(program), mesh(mesh), slotMaps(program) {
     for (auto buffer : program.getOps<BufferOp>())
       buffers[buffer.getSymName()] = buffer;
     for (auto op : program.getOps<CommunicatorOp>())
@@ -76,7 +76,9 @@ private:
     struct Touched {
       CommandOpInterface first;
       BufferOp buffer;
-      int64_t slots;
+      SlotMap slots;
+      /// Tells virtual stages apart that share the buffer; null where one has it for itself.
+      StringAttr order;
       bool reads, writes;
     };
     SmallVector<PhaseOp> phases(program.getOps<PhaseOp>());
@@ -89,7 +91,7 @@ private:
           auto [entry, isNew] = known.try_emplace(buffer, touched[number].size());
           if (isNew)
             touched[number].push_back(
-                {command, buffer, int64_t(access.view.getSlots().value_or(1)), access.reads, false});
+                {command, buffer, slotMaps.of(access.view), slotOrderOf(access.view), access.reads, false});
           touched[number][entry->second].writes |= access.writes;
         }
     }
@@ -97,30 +99,39 @@ private:
     for (auto input : program.getOps<InputOp>())
       if (auto view = input.getView() ? input.getView().getDefiningOp<ViewOp>() : ViewOp())
         inputs[bufferOf(view)] = view.getSlots().value_or(1);
+    struct Content {
+      int64_t microBatch;
+      StringAttr order;
+      bool operator==(const Content &) const = default;
+    };
     constexpr int64_t kAll = -1;
-    llvm::DenseMap<std::pair<BufferOp, int64_t>, int64_t> contents;
+    llvm::DenseMap<std::pair<BufferOp, int64_t>, Content> contents;
     llvm::SmallDenseSet<int64_t> entered;
     for (const Run &run : runsOf(program)) {
       if (entered.insert(run.slot).second)
         for (auto &[buffer, slots] : inputs)
-          contents[{buffer, run.slot % slots}] = run.slot;
+          contents[{buffer, run.slot % slots}] = {run.slot, {}};
       bool repeats = phases[run.phase].getRepeat() > 1;
       for (const Touched &touch : touched[run.phase]) {
-        auto where = std::pair(touch.buffer, run.slot % touch.slots);
+        auto where = std::pair(touch.buffer, touch.slots[run.slot]);
         bool isState = BufferOp(touch.buffer).getPersistent() && !inputs.contains(touch.buffer);
         auto content = contents.find(where);
-        if (touch.reads && repeats && !isState && content != contents.end() && content->second != kAll &&
-            content->second != run.slot)
+        if (touch.reads && repeats && !isState && content != contents.end() && content->second.microBatch != kAll &&
+            content->second != Content{run.slot, touch.order})
           return CommandOpInterface(touch.first)->emitOpError("must read micro-batch ")
                  << run.slot << " of buffer @" << BufferOp(touch.buffer).getSymName() << ", which holds "
-                 << content->second << " by then";
+                 << content->second.microBatch << (content->second.order == touch.order ? "" : " of another stage")
+                 << " by then";
         if (touch.writes)
-          contents[where] = repeats ? run.slot : kAll;
+          contents[where] = {repeats ? run.slot : kAll, touch.order};
       }
     }
     return success();
   }
 
+  static StringAttr slotOrderOf(ViewOp view) {
+    return view.getSlotOrderAttr() ? view.getSlotOrderAttr().getAttr() : StringAttr();
+  }
   BufferOp bufferOf(ViewOp view) const { return buffers.lookup(view.getBuffer()); }
 
   /// Bytes that the view may touch, in any slot and on any rank.
@@ -133,6 +144,8 @@ private:
       bytes += (groups.lookup(*view.getBlockOf()) - 1) * block * getElementBytes(type.getElementType());
     }
     int64_t slots = std::min<int64_t>(mesh.slots(), view.getSlots().value_or(mesh.slots()));
+    if (view.getSlotOrder())
+      slots = 1 + *llvm::max_element(slotMaps.of(view).order);
     bytes += (slots - 1) * view.getSlotStride().value_or(0);
     return {buffer.getArena(), begin, begin + bytes};
   }
@@ -346,6 +359,7 @@ private:
 
   ProgramOp program;
   const spmd::Mesh &mesh;
+  SlotMaps slotMaps;
   llvm::StringMap<BufferOp> buffers;
   llvm::StringMap<int64_t> groups;
   llvm::StringSet<> hostArenas;

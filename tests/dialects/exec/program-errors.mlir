@@ -140,3 +140,36 @@ exec.program @step mesh @mesh {
     exec.library "sum_squares" ins(%v : memref<16xf32>) outs(%v : memref<16xf32>) [0] {predicated}
   }
 }
+
+// -----
+
+exec.program @step mesh @mesh {
+  // expected-error@+1 {{must have a slot for each micro-batch, got none}}
+  exec.slot_order @order []
+}
+
+// -----
+
+exec.program @step mesh @mesh {
+  // expected-error@+1 {{slot must be at least 0, got: -1}}
+  exec.slot_order @order [0, -1]
+}
+
+// -----
+
+exec.program @step mesh @mesh {
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a
+  // expected-error@+1 {{must follow an exec.slot_order, got: @nothing}}
+  %x = exec.view @x[0 + slot * 32 by @nothing] : memref<4xf32>
+}
+
+// -----
+
+exec.program @step mesh @mesh {
+  exec.slot_order @order [0, 1]
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a
+  // expected-error@+1 {{must have a slot stride and no number of slots to follow an order, got: @order}}
+  %x = exec.view @x[0 by @order] : memref<4xf32>
+}

@@ -16,6 +16,10 @@ exec.program @step mesh @mesh {
   exec.buffer @x : 64 in @activations at 64
   // CHECK: exec.buffer @ids : 64 in @state at 64 persistent
   exec.buffer @ids : 64 in @state at 64 persistent
+  // CHECK: exec.slot_order @order [1, 0]
+  exec.slot_order @order [1, 0]
+  // CHECK: exec.view @ids[0 + slot * 32 by @order] : memref<4xi64>
+  %ordered = exec.view @ids[0 + slot * 32 by @order] : memref<4xi64>
   // CHECK: exec.view @ids[0 + slot * 32] : memref<4xi64>
   %ids = exec.view @ids[0 + slot * 32] : memref<4xi64>
   // CHECK: exec.input "ids" tokens %{{.*}} : memref<4xi64> {axes = {{.*}}, padded = array<i64: 16>, sizes = array<i64: 16>}

@@ -1,6 +1,7 @@
 // RUN: dtcc-opt %s -pass-pipeline="builtin.module(exec.program(exec-assign-slots,exec-plan-arena),exec-verify)" | FileCheck %s
 
 spmd.mesh @mesh [#spmd.axis<"mb", 3, time>, #spmd.axis<"pp", 2, rank>]
+spmd.mesh @four [#spmd.axis<"mb", 4, time>, #spmd.axis<"pp", 2, rank>]
 
 // GPipe: three micro-batches are in flight, in what the forward phase leaves and in the
 // input that the backward phase reads again. What one phase alone uses has no slots.
@@ -64,6 +65,43 @@ exec.program @other mesh @mesh stage 0 over "pp" actions [forward 0, forward 1, 
   }
   exec.phase @backward repeat 3 {
     %x = exec.view @saved[0] : memref<16xf32>
+    exec.copy ins(%x : memref<16xf32>) outs(%x : memref<16xf32>)
+  }
+}
+
+// Two virtual stages under an interleaved schedule: by itself the first needs 4 slots and the second 2, but no more than
+// 5 values live at a time.
+// CHECK-LABEL: exec.program @interleaved
+// CHECK-DAG: exec.slot_order [[FIRST:@slots.[01]]] [0, 1, 4, 2]
+// CHECK-DAG: exec.slot_order [[SECOND:@slots.[01]]] [2, 3, 3, 0]
+// CHECK: exec.buffer @first : 320 in @activations
+// CHECK-NOT: exec.buffer
+// CHECK: exec.phase @f0
+// CHECK: exec.view @first[0 + slot * 64 by [[FIRST]]]
+// CHECK: exec.phase @f1
+// CHECK: exec.view @first[0 + slot * 64 by [[SECOND]]]
+// CHECK: exec.phase @b1
+// CHECK: exec.view @first[0 + slot * 64 by [[SECOND]]]
+// CHECK: exec.phase @b0
+// CHECK: exec.view @first[0 + slot * 64 by [[FIRST]]]
+exec.program @interleaved mesh @four stage 0 over "pp" actions [f0 0, f0 1, f1 0, f1 1, f0 2, b1 0, f0 3, b1 1, f1 2, b0 0, f1 3, b0 1, b1 2, b1 3, b0 2, b0 3] {
+  exec.arena @activations : 0
+  exec.buffer @first : 64 in @activations
+  exec.buffer @second : 64 in @activations
+  exec.phase @f0 repeat 4 {
+    %x = exec.view @first[0] : memref<16xf32>
+    exec.fill 0.0 : f32 outs(%x : memref<16xf32>)
+  }
+  exec.phase @f1 repeat 4 {
+    %x = exec.view @second[0] : memref<16xf32>
+    exec.fill 0.0 : f32 outs(%x : memref<16xf32>)
+  }
+  exec.phase @b1 repeat 4 {
+    %x = exec.view @second[0] : memref<16xf32>
+    exec.copy ins(%x : memref<16xf32>) outs(%x : memref<16xf32>)
+  }
+  exec.phase @b0 repeat 4 {
+    %x = exec.view @first[0] : memref<16xf32>
     exec.copy ins(%x : memref<16xf32>) outs(%x : memref<16xf32>)
   }
 }

@@ -74,9 +74,9 @@ TEST(Schedule, InFlightActivations) {
     EXPECT_EQ(interleaved.peakInFlight(rank), 4 + 2 * (3 - rank) + 1);
   // The first of a rank's two stages has more micro-batches in flight than the last. Their peaks come at different
   // times, so their sum exceeds the peak of the rank.
-  EXPECT_EQ(interleaved.peakOfStage(0), 8);
-  EXPECT_EQ(interleaved.peakOfStage(4), 4);
-  EXPECT_EQ(interleaved.peakOfStage(7), 1);
+  EXPECT_EQ(interleaved.peakOfStages({0}), 8);
+  EXPECT_EQ(interleaved.peakOfStages({4}), 4);
+  EXPECT_EQ(interleaved.peakOfStages({7}), 1);
 }
 
 TEST(Schedule, Bubbles) {

@@ -222,6 +222,32 @@ TEST_P(Executor, KernelsSeeTheirContextAndCoverTheirRange) {
   }
 }
 
+TEST_P(Executor, PutsMicroBatchesInTheSlotsOfAnOrder) {
+  ImageBuilder b;
+  b.axis("mb", 2, DTCC_AXIS_TIME);
+  uint32_t arena = b.arena("work"), context = b.view(arena, DTCC_I64, {4}, 3);
+  std::vector<uint32_t> slots;
+  for (int64_t slot = 0; slot < 3; ++slot) {
+    dtcc_view plain = b.views[context];
+    plain.offset += slot * std::exchange(plain.slot_stride, 0);
+    b.views.push_back(plain);
+    slots.push_back(static_cast<uint32_t>(b.views.size() - 1));
+  }
+  b.slotOrders = {1, 2, 0}; // the view's are the last two
+  b.views[context].slots = 2;
+  b.views[context].slot_order = 1 + 1;
+  b.kernel(1, {context}, 1);
+  uint32_t phase = b.phase("all");
+  b.action(phase, 0);
+  b.action(phase, 1);
+  runAll(b, 1, [&](Rank &rank) {
+    EXPECT_EQ(contents<int64_t>(rank, slots[2])[1], 0);
+    EXPECT_EQ(contents<int64_t>(rank, slots[0])[1], 1);
+    EXPECT_EQ(contents<int64_t>(rank, slots[1]), std::vector<int64_t>(4, 0));
+    EXPECT_EQ(contents<int64_t>(rank, context, 1)[1], 1);
+  });
+}
+
 TEST_P(Executor, CopiesAnyStrides) {
   ImageBuilder b;
   uint32_t arena = b.arena("work");

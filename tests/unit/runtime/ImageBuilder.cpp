@@ -124,6 +124,7 @@ std::vector<uint64_t> ImageBuilder::build() {
   place(header.arenas, arenas, image);
   place(header.views, views, image);
   place(header.operands, operands, image);
+  place(header.slot_orders, slotOrders, image);
   place(header.attributes, attributes, image);
   place(header.waits, waits, image);
   place(header.commands, commands, image);

@@ -33,6 +33,7 @@ public:
   std::vector<dtcc_view> views;
   std::vector<uint32_t> operands;
   std::vector<int64_t> attributes;
+  std::vector<int64_t> slotOrders;
   std::vector<dtcc_wait> waits;
   std::vector<dtcc_command> commands;
   std::vector<dtcc_phase> phases;

@@ -66,6 +66,17 @@ TEST(Image, NamesTheFirstWrongItem) {
       {"view 0: the view must end inside its arena", [](ImageBuilder &b) { b.views[0].sizes[0] = 1 << 20; }},
       {"view 0: stride must be at most 2^56", [](ImageBuilder &b) { b.views[0].strides[0] = INT64_MAX; }},
       {"view 0: size must be at least 0", [](ImageBuilder &b) { b.views[0].sizes[0] = -1; }},
+      {"view 0: order of slots must exist", [](ImageBuilder &b) { b.views[0].slots = b.views[0].slot_order = 1; }},
+      {"view 0: order of slots must be at least 0",
+       [](ImageBuilder &b) { b.views[0].slots = 1, b.views[0].slot_order = INT64_MIN; }},
+      {"view 0: an order of slots must have at least one",
+       [](ImageBuilder &b) { b.slotOrders = {0}, b.views[0].slots = 0, b.views[0].slot_order = 1; }},
+      {"view 0: slot of memory must be from 0 to 2^56",
+       [](ImageBuilder &b) { b.slotOrders = {-1}, b.views[0].slots = b.views[0].slot_order = 1; }},
+      {"view 0: the view must end inside its arena",
+       [](ImageBuilder &b) {
+         b.slotOrders = {1 << 20}, b.views[0].slots = b.views[0].slot_order = 1, b.views[0].slot_stride = 64;
+       }},
       {"view 0: offset", [](ImageBuilder &b) { b.views[0].offset = 3; }},
       {"view 0: rank", [](ImageBuilder &b) { b.views[0].rank = DTCC_MAX_RANK + 1; }},
       {"view 0: element type", [](ImageBuilder &b) { b.views[0].dtype = 99; }},
