@@ -94,6 +94,9 @@ void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
   // Fold epilogues that the library of products applies.
   if (const exec::ProductEpilogues &some = target.epilogues; some.bias || some.gelu || some.biasGradient)
     manager.addPass(exec::createFoldEpilogues({some.bias, some.gelu, some.biasGradient}));
+  // Sums of few columns are shared out to all multiprocessors.
+  if (target.memory == DTCC_MEMORY_DEVICE)
+    manager.addPass(exec::createSplitSums());
   // Fuse neighbours that share their loops into one kernel, which saves passes over memory.
   manager.addPass(exec::createFuse());
   // Turn values into buffers, and ops into commands.

@@ -95,8 +95,7 @@ def ChannelsLast : Pass<"exec-channels-last"> {
 
     Tensor cores multiply along channels. With these last a convolution of one pixel is one matrix product, cuDNN has
     kernels that need no copies (Rationale.md of the graph dialect says why the graph keeps [n, c, s..]), and a sum over
-    all cells of a channel has its columns side by side. Such a sum is split: over the cells of a sample, or of a line
-    of it, and then over those. A sum over the cells and channels of a group (a group norm's) is one over the cells of
+    all cells of a channel has its columns side by side. A sum over the cells and channels of a group (a group norm's) is one over the cells of
     each channel, and then over channels.
 
     Reshapes that split or join channels, or cells, keep the form, and so do broadcasts and sums of cells, images that
@@ -152,6 +151,31 @@ def FoldEpilogues : Pass<"exec-fold-epilogues"> {
                  Option<"gelu", "gelu", "bool", "false", "products apply gelu, or multiply by its slope">,
                  Option<"biasGradient", "bias-gradient", "bool", "false", "products sum the rows of a factor">];
   let dependentDialects = ["::dtcc::exec::ExecDialect"];
+}
+
+def SplitSums : Pass<"exec-split-sums"> {
+  let summary = "sum the rows of few columns in two steps";
+  let description = [{
+    Input: an `spmd.program` on local tensors. Output: the same program, in which a `graph.reduce` of many rows to few
+    columns is one over the inner of its dimensions and a small one over the outer ones.
+
+    On a GPU a block adds up the rows of some columns. Few columns keep few multiprocessors busy: the gradients of a norm
+    of 96 channels read their operand at 8 to 15 % of the rate of copies on an H200. With the samples of a micro-batch, or the
+    lines of images, summed by themselves there are blocks for all.
+
+    Guarantees: the same terms are added, in another order, in f32; a sum of halves is rounded once, at the end.
+
+    Example (tests/passes/exec/split-sums.mlir):
+    ```mlir
+    %y = graph.reduce sum %x [0, 1] : (tensor<64x512x96xf32>) -> tensor<96xf32>
+    ```
+    becomes
+    ```mlir
+    %samples = graph.reduce sum %x [1] : (tensor<64x512x96xf32>) -> tensor<64x96xf32>
+    %y = graph.reduce sum %samples [0] : (tensor<64x96xf32>) -> tensor<96xf32>
+    ```
+  }];
+  let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
 
 def Fuse : Pass<"exec-fuse"> {

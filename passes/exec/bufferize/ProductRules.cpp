@@ -76,11 +76,13 @@ static Term packed(const Term &term, StringRef order, StringRef name, Bufferizer
   return {order.str(), b.storage.allocate(RankedTensorType::get(like.sizes, like.element), name)};
 }
 
-/// `term` copied to the order batch, rows, columns where it cannot be read as it lies.
+/// `term` copied to batch, rows, columns where it cannot be read as it lies. Matrices may lie by columns, too: adjacent
+/// cells stay so, and the copy transposes nothing.
 static Place readMatrix(const Term &term, StringRef batch, StringRef rows, StringRef columns, Bufferizer &b) {
   if (auto matrix = asMatrix(term, batch, rows, columns))
     return *matrix;
-  Term copy = packed(term, (batch + rows + columns).str(), "packed", b);
+  bool byColumns = llvm::any_of(rows, [&](char letter) { return term.size(letter) > 1 && term.stride(letter) == 1; });
+  Term copy = packed(term, byColumns ? (batch + columns + rows).str() : (batch + rows + columns).str(), "packed", b);
   b.copy(term.place.transposed(dimsOf(term, copy.letters)), copy.place, "pack");
   return *asMatrix(copy, batch, rows, columns);
 }

@@ -35,9 +35,6 @@ using namespace mlir;
 namespace dtcc::exec {
 namespace {
 
-/// Columns of a sum that keep a GPU busy, and rows that make a sum worth a kernel of its own.
-constexpr int64_t kBusyColumns = 1 << 13, kLeastRows = 8;
-
 /// An image, and the same cells with the channels last.
 struct Form {
   Value last;
@@ -257,31 +254,20 @@ void ImageForms::visitReduce(graph::ReduceOp op) {
   for (auto [at, dim] : llvm::enumerate(permutation))
     if (llvm::is_contained(op.getDims(), dim))
       dims.push_back(at);
-  // A sum over all rows of few columns is one over the rows of each sample, or of each line of it, and a small one of
-  // those: there is work for all multiprocessors. A sum over cells and the channels of a group is one over the cells,
-  // whose columns are all channels side by side, and a small one over channels. `[outer, inner)` are summed first.
-  ArrayRef<int64_t> shape = graph::shapeOf(last);
-  int64_t columns = 1, rows = 1, outer = 0, inner = dims.size();
+  // A sum over cells and the channels of a group is one over the cells, whose columns are all channels side by side,
+  // and a small one over channels.
+  int64_t inner = dims.size();
   const bool sumsRows = dims.empty() || rank - dims.front() == int64_t(dims.size());
   while (inner > 0 && dims[inner - 1] >= rank - form->channels)
     --inner;
-  if (sumsRows || inner == 0)
-    inner = dims.size();
-  for (auto [at, size] : llvm::enumerate(shape))
-    (llvm::is_contained(ArrayRef(dims).take_front(inner), int64_t(at)) ? rows : columns) *= size;
-  if (!sumsRows && dims.front() < rank - form->channels)
-    while (outer + 1 < inner && columns < kBusyColumns && rows / shape[dims[outer]] >= kLeastRows) {
-      columns *= shape[dims[outer]], rows /= shape[dims[outer]];
-      ++outer;
-    }
-  if (inner - outer < int64_t(dims.size())) {
+  if (!sumsRows && inner > 0 && inner < int64_t(dims.size())) {
     if (graph::isHalf(op.getY()) && op.getKind() == Reduction::Sum)
       type = cast<RankedTensorType>(type.clone(builder.getF32Type()));
-    sum(ArrayRef(dims).slice(outer, inner - outer));
+    sum(ArrayRef(dims).take_front(inner));
     // The other dimensions have moved forward by as many as are summed.
-    for (int64_t at = inner; at < int64_t(dims.size()); ++at)
-      dims[outer + at - inner] = dims[at] - (inner - outer);
-    dims.resize(dims.size() - (inner - outer));
+    dims.erase(dims.begin(), dims.begin() + inner);
+    for (int64_t &dim : dims)
+      dim -= inner;
   }
   sum(dims);
   if (type != op.getType()) {

@@ -69,7 +69,7 @@ spmd.program @step mesh @mesh {
 // CHECK-NOT: exec.copy
 // CHECK-LABEL: exec.phase @fewPixels
 // CHECK: exec.copy {{.*}} {name = "pack"}
-// CHECK: exec.library "matmul" ins(%{{.*}}, %{{.*}} : memref<1x32x4xbf16>, memref<1x4x8xbf16>)
+// CHECK: exec.library "matmul" ins(%{{.*}}, %{{.*}} : memref<1x32x4xbf16, strided<[1, 1, 32]>>, memref<1x4x8xbf16>)
   spmd.phase @pixels repeat 2 {
     %x = spmd.view @params.0[0] : tensor<2x4x12x12xbf16>
     %w = spmd.view @params.0[2048] : tensor<4x8xbf16>

@@ -1,4 +1,4 @@
-// RUN: dtcc-opt --exec-channels-last --cse %s | FileCheck %s
+// RUN: dtcc-opt --exec-channels-last --exec-split-sums --cse %s | FileCheck %s
 
 // A convolution and one of a single pixel, with a norm's sums and relu between them: all images are [n, h, w, c].
 // CHECK-LABEL: func.func @network(
