@@ -11,6 +11,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include <deque>
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace dtcc;
@@ -105,18 +106,39 @@ SmallVector<ProgramPrices::Priced> ProgramPrices::price(PhaseOp phase) {
     gathers |= runsBeside(op) && op.getOfParameters() && op.getKind() == CollectiveKind::AllGather && !op.getSlot();
   });
   SmallVector<Priced> commands;
-  double computing = 0, beside = 0;
+  double computing = 0;
+  std::set<int64_t> slots; // of collectives that one run of the phase has alone
+  phase.walk([&](CommandOpInterface command) {
+    commands.push_back({command, seconds(command)});
+    if (runsBeside(command)) {
+      if (auto slot = cast<CollectiveOp>(*command).getSlot())
+        slots.insert(*slot);
+    } else if (computes(command)) {
+      computing += commands.back().second;
+    }
+  });
+  double others = double(phase.getRepeat()) - double(slots.size());
+  double beside = others > 0 ? others * besideCollectives(commands, std::nullopt) : 0;
+  for (int64_t slot : slots)
+    beside += besideCollectives(commands, slot);
+  beside /= double(phase.getRepeat());
+  double slower = computing > 0 ? 1 + machine.constants.contended * std::min(1.0, beside / computing) : 1;
+  for (auto &[command, own] : commands)
+    if (computes(command))
+      own *= slower;
+  return commands;
+}
+
+double ProgramPrices::besideCollectives(ArrayRef<Priced> commands, std::optional<int64_t> slot) const {
+  double beside = 0;
   // The collectives under way on each stream, with the seconds that are left of them.
   std::map<uint64_t, std::deque<std::pair<Operation *, double>>> pending;
-  phase.walk([&](CommandOpInterface command) {
-    double own = seconds(command);
-    commands.push_back({command, own});
-    // A collective of one slot runs once in all of them.
-    if (auto collective = dyn_cast<CollectiveOp>(*command); collective && runsBeside(command))
-      pending[command.getStream()].push_back(
-          {command.getOperation(), own / (collective.getSlot() ? double(phase.getRepeat()) : 1)});
+  for (auto [command, own] : commands) {
+    if (runsBeside(command))
+      if (auto only = cast<CollectiveOp>(*command).getSlot(); !only || int64_t(*only) == slot)
+        pending[command.getStream()].push_back({command.getOperation(), own});
     if (command.getStream() != 0)
-      return;
+      continue;
     // A collective that a command waits for has nothing beside it any more.
     for (Value event : command.getAfter()) {
       auto &queue = pending[cast<CommandOpInterface>(event.getDefiningOp()).getStream()];
@@ -124,9 +146,8 @@ SmallVector<ProgramPrices::Priced> ProgramPrices::price(PhaseOp phase) {
       if (end != queue.end())
         queue.erase(queue.begin(), end + 1);
     }
-    if (isa<CommunicationOpInterface>(*command))
-      return;
-    computing += own;
+    if (!computes(command))
+      continue;
     double most = 0;
     for (auto &[stream, queue] : pending) {
       double left = own;
@@ -139,12 +160,8 @@ SmallVector<ProgramPrices::Priced> ProgramPrices::price(PhaseOp phase) {
       most = std::max(most, own - left);
     }
     beside += most;
-  });
-  double slower = computing > 0 ? 1 + machine.constants.contended * std::min(1.0, beside / computing) : 1;
-  for (auto &[command, own] : commands)
-    if (command.getStream() == 0 && !isa<CommunicationOpInterface>(*command))
-      own *= slower;
-  return commands;
+  }
+  return beside;
 }
 
 double ProgramPrices::ownSeconds(CommandOpInterface command) const {

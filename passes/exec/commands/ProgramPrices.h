@@ -22,6 +22,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include <optional>
 
 namespace dtcc::exec {
 
@@ -46,7 +47,8 @@ public:
   /// The seconds of each command of a phase, in the order of the text. Kernels are slower beside collectives of other
   /// streams, as in the search (cost/Step, Constants.def): products while parameters are gathered, and all kernels by a
   /// share of the time for which collectives run beside them. All kernels of a phase bear that share, since no order of
-  /// the streams is known here.
+  /// the streams is known here. A collective that one run of the phase has alone is beside the kernels of that run, and
+  /// no others: what is left of it when the run ends is waited for.
   llvm::SmallVector<Priced> price(PhaseOp phase);
   /// Seconds of a command alone. The slowest of so many ranks is waited for.
   double seconds(CommandOpInterface command) const { return machine.straggling() * ownSeconds(command); }
@@ -56,6 +58,13 @@ private:
   bool runsBeside(CommandOpInterface command) const {
     return !machine.isCpu() && command.getStream() != 0 && isa<CollectiveOp>(command);
   }
+  /// Whether a command is one of the kernels of the first stream.
+  static bool computes(CommandOpInterface command) {
+    return command.getStream() == 0 && !isa<CommunicationOpInterface>(*command);
+  }
+  /// For how many seconds kernels run beside collectives in one run of a phase with these commands: the run of `slot`,
+  /// or one that has no collective of its own.
+  double besideCollectives(llvm::ArrayRef<Priced> commands, std::optional<int64_t> slot) const;
   double ownSeconds(CommandOpInterface command) const;
   double secondsOfLibrary(LibraryOp op) const;
   double secondsOfKernel(KernelOp op) const;

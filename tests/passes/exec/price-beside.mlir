@@ -55,6 +55,23 @@ exec.program @seldom mesh @mesh {
   }
 }
 
+// A collective of 12 ms, once in four micro-batches: the product of one of them is beside it, and the rest of it is waited
+// for.
+// CHECK-LABEL: exec.program @long
+// CHECK: exec.collective all_reduce {{.*}}seconds = 0.011
+// CHECK: exec.library "matmul" {{.*}}seconds = 0.0017
+exec.program @long mesh @mesh {
+  exec.communicator @dp over ["dp"]
+  exec.arena @a : 0
+  exec.buffer @x : 4096000000 in @a
+  exec.phase @microbatch repeat 4 {
+    %l = exec.view @x[0] : memref<1x8192x8192xbf16>
+    %g = exec.view @x[0] : memref<1000000000xf32>
+    exec.collective all_reduce sum on @dp slot 3 ins(%g : memref<1000000000xf32>) outs(%g : memref<1000000000xf32>) {stream = 1 : i64}
+    exec.library "matmul" ins(%l, %l : memref<1x8192x8192xbf16>, memref<1x8192x8192xbf16>) outs(%l : memref<1x8192x8192xbf16>) [0]
+  }
+}
+
 // CHECK-LABEL: exec.program @gathered
 // CHECK: exec.collective all_gather {{.*}}seconds = {{6.10.*E-4}}
 // CHECK: exec.library "matmul" {{.*}}seconds = 0.0020
