@@ -367,7 +367,7 @@ def DeferGathers : Pass<"exec-defer-gathers", "::mlir::ModuleOp"> {
 
     Each gather moves before a command of a run of the step, and gets the slot of that run. The place is chosen by the
     prices of the commands on the machine: the gather ends before the first command that reads the bucket, and one
-    gather after the other. If the program has an evaluation, a phase `gather_parameters` is added before it, with copies
+    gather after the other. In a stage of a pipeline the gathers that a phase needs are dealt out over the runs before it. If the program has an evaluation, a phase `gather_parameters` is added before it, with copies
     of all these gathers. The runtime leaves this phase out if no step has run since the copies were complete.
 
     Guarantees: gathers whose result a step also writes elsewhere stay, as those of early updates do. Gathers over a

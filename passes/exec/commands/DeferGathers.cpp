@@ -13,8 +13,8 @@
 //
 // Gathers follow each other from the beginning of the step, in the order in which it needs them, by the prices of the
 // commands: each stands where the one before has ended. A run ends when its exchanges have ended, so a gather goes to
-// the next run where the rest of one is too short for it. In a pipeline the layers of a later phase so arrive during
-// the runs of the phases before: other stages do not wait for them, one after the other.
+// the next run where the rest of one is too short for it. In a pipeline the layers of a later phase arrive during the
+// runs of the phases before, a part of them in each: other stages do not wait for them, one after the other.
 //
 // Behind the last step the copies are those of the step before, but for each rank's own share. States are saved from
 // the parameters themselves, which are up to date. An evaluation computes with the copies: a phase before it gathers
@@ -40,6 +40,9 @@ using namespace dtcc::exec;
 
 namespace {
 
+/// The share of a run that gathers may have taken before one that is longer than the run.
+constexpr double kLittle = 0.05;
+
 class Deferral {
 public:
   Deferral(ProgramOp program, const ProgramPrices &prices)
@@ -56,7 +59,10 @@ public:
     if (gathers.empty())
       return;
     addRefresh();
-    choosePlaces();
+    if (program.getStage())
+      choosePlacesOfStage();
+    else
+      choosePlaces();
     for (Gather &gather : gathers)
       move(gather);
   }
@@ -141,32 +147,65 @@ private:
     });
   }
 
+  /// Gives a gather the place in a run where so many seconds of it are computed.
+  void place(Gather &gather, size_t run, double computed) {
+    const Timeline &timeline = timelineOf(runs[run]);
+    const size_t command = llvm::lower_bound(timeline.begins, computed) - timeline.begins.begin();
+    gather.place = std::min(Place{run, std::min(command, timeline.commands.size() - 1)}, gather.reader);
+  }
+
   /// The time of a step is laid out run after run, by what each computes.
   void choosePlaces() {
     std::vector<double> begins{0};
     for (const Run &run : runs)
       begins.push_back(begins.back() + timelineOf(run).seconds());
-    // The first micro-batch comes to a stage when those before have run it, which take about as long.
-    const double wait = double(program.getStage().value_or(0)) * timelineOf(runs.front()).seconds();
-    for (double &begin : llvm::drop_begin(begins))
-      begin += wait;
     // When the gathers before have ended, and the run of that time.
     double free = 0;
     size_t run = 0;
     for (Gather &gather : gathers) {
       const double seconds = prices.seconds(gather.op);
-      // A run ends when its gathers have ended. Other stages of a pipeline would wait for what is in sight in the run
-      // of the reader, one after the other, so that a gather rather begins with a run that is too short for it.
-      const bool staged = program.getStage().has_value();
-      const size_t last = gather.reader.run - (staged && gather.reader.run > 0);
-      while (run < last && begins[run + 1] - std::max(free, begins[run]) < seconds && (!staged || free > begins[run]))
+      while (run < gather.reader.run && begins[run + 1] - std::max(free, begins[run]) < seconds)
         ++run;
       free = std::max(free, begins[run]);
-      const Timeline &timeline = timelineOf(runs[run]);
-      const double computed = free - begins[run + 1] + timeline.seconds();
-      const size_t command = llvm::lower_bound(timeline.begins, computed) - timeline.begins.begin();
-      gather.place = std::min(Place{run, std::min(command, timeline.commands.size() - 1)}, gather.reader);
+      place(gather, run, free - begins[run]);
       free += seconds;
+    }
+  }
+
+  /// Other stages of a pipeline wait for what is in sight in a run, one after the other, and in the run of the reader
+  /// all of a gather may be. So gathers go to runs before it, as evenly as these are long: those that are due with the
+  /// same run stretch all runs up to it alike.
+  void choosePlacesOfStage() {
+    std::vector<double> seconds, ends{0}; // of gathers; of runs
+    for (const Gather &gather : gathers)
+      seconds.push_back(prices.seconds(gather.op));
+    for (const Run &run : runs)
+      ends.push_back(ends.back() + timelineOf(run).seconds());
+    auto lastOf = [](const Gather &gather) { return gather.reader.run - (gather.reader.run > 0); };
+    // The first micro-batch comes to a stage when those before have run it, which take about as long.
+    const size_t first = gathers.front().reader.run;
+    const double wait = double(program.getStage().value_or(0)) * timelineOf(runs[first]).seconds();
+    for (double &end : llvm::drop_begin(ends))
+      end += wait;
+    // The run that gets gathers, and how long those take that it has.
+    size_t run = 0;
+    double used = 0;
+    for (size_t i = 0; i < gathers.size(); ++i) {
+      const size_t last = lastOf(gathers[i]);
+      double due = 0;
+      for (size_t other = i; other < gathers.size() && lastOf(gathers[other]) == last; ++other)
+        due += seconds[other];
+      while (run < last) {
+        const double length = ends[run + 1] - ends[run];
+        const double stretched = std::max(1.0, (used + due) / (ends[last + 1] - ends[run]));
+        // A run that is too short for any gather gets one.
+        if (used + seconds[i] <= length * stretched || used <= kLittle * length)
+          break;
+        ++run, used = 0;
+      }
+      place(gathers[i], run, used - (run == 0 ? wait : 0));
+      // All stages gather at once what the first micro-batch needs before it comes, and wait for it behind that.
+      used += last < gathers[i].reader.run && last == 0 ? 0 : seconds[i];
     }
   }
 

@@ -75,27 +75,30 @@ exec.program @step mesh @mesh {
 
 // -----
 
-// Stages of a pipeline: the layers of the second phase arrive during a run of the first one, for other micro-batches. The
-// gather of the first layers takes about as long as three runs: the one of the second layers no longer fits before them,
-// and begins beside the third all the same, where other stages do not wait for it. A phase without commands has no place
-// for a gather.
+// Stages of a pipeline: the layers of the second phase arrive during the runs of the first one. The first run waits for the
+// first layers. Each of the two behind it gets one of the gathers that the second phase needs, though these take longer
+// than a run: other stages do not wait for both in one run. A phase without commands has no place for a gather.
 spmd.mesh @mesh [#spmd.axis<"mb", 4, time>, #spmd.axis<"pp", 2, rank>, #spmd.axis<"dp", 2, rank>]
 spmd.bucket parameter @params.0 : 251658240 x f32 flat ["dp"] {unit = "a"}
 spmd.bucket compute @compute.0 : 251658240 x bf16 of @params.0 {unit = "a"}
 spmd.bucket parameter @params.1 : 67108864 x f32 flat ["dp"] {unit = "b"}
 spmd.bucket compute @compute.1 : 67108864 x bf16 of @params.1 {unit = "b"}
+spmd.bucket parameter @params.2 : 67108864 x f32 flat ["dp"] {unit = "c"}
+spmd.bucket compute @compute.2 : 67108864 x bf16 of @params.2 {unit = "c"}
 exec.program @step.0 mesh @mesh stage 0 over "pp" actions [prologue 0, forward.0 0, forward.0 1, forward.0 2, forward.1 0, forward.1 1, forward.1 2, update 0, evaluate 0] {
   exec.communicator @dp over ["dp"]
   exec.arena @state : 0
   exec.arena @activations : 0
   exec.buffer @w0 : 503316480 in @state persistent {bucket = @compute.0}
   exec.buffer @w1 : 134217728 in @state persistent {bucket = @compute.1}
+  exec.buffer @w2 : 134217728 in @state persistent {bucket = @compute.2}
   exec.buffer @x : 33554432 in @state persistent
   exec.buffer @y : 33554432 in @activations
   // CHECK: exec.program @step.0 {{.*}} update 0, gather_parameters 0, evaluate 0]
   // CHECK-LABEL: exec.phase @forward.0
   // CHECK: exec.collective all_gather sum on @dp slot 0
-  // CHECK: exec.collective all_gather sum on @dp slot 2
+  // CHECK-DAG: exec.collective all_gather sum on @dp slot 1
+  // CHECK-DAG: exec.collective all_gather sum on @dp slot 2
   // CHECK-LABEL: exec.phase @forward.1
   // CHECK-NOT: all_gather
   // CHECK-LABEL: exec.phase @update
@@ -109,7 +112,7 @@ exec.program @step.0 mesh @mesh stage 0 over "pp" actions [prologue 0, forward.0
   }
   exec.phase @forward.1 repeat 3 {
     %w = exec.view @w1[0] : memref<1x4096x4096xbf16>
-    %x = exec.view @x[0] : memref<1x4096x4096xbf16>
+    %x = exec.view @w2[0] : memref<1x4096x4096xbf16>
     %y = exec.view @y[0] : memref<1x4096x4096xbf16>
     exec.library "matmul" ins(%x, %w : memref<1x4096x4096xbf16>, memref<1x4096x4096xbf16>) outs(%y : memref<1x4096x4096xbf16>) [0]
   }
@@ -119,7 +122,10 @@ exec.program @step.0 mesh @mesh stage 0 over "pp" actions [prologue 0, forward.0
     %share1 = exec.view @w1[0] block 0 of @dp : memref<33554432xbf16>
     %all1 = exec.view @w1[0] : memref<67108864xbf16>
     exec.collective all_gather sum on @dp ins(%share0 : memref<125829120xbf16>) outs(%all0 : memref<251658240xbf16>) {ofParameters}
+    %share2 = exec.view @w2[0] block 0 of @dp : memref<33554432xbf16>
+    %all2 = exec.view @w2[0] : memref<67108864xbf16>
     exec.collective all_gather sum on @dp ins(%share1 : memref<33554432xbf16>) outs(%all1 : memref<67108864xbf16>) {ofParameters}
+    exec.collective all_gather sum on @dp ins(%share2 : memref<33554432xbf16>) outs(%all2 : memref<67108864xbf16>) {ofParameters}
   }
   exec.phase @evaluate {
     %w = exec.view @w1[0] : memref<1x4096x4096xbf16>
