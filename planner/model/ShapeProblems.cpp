@@ -363,14 +363,12 @@ void ShapeProblems::setInFlight(const PricedShape &priced, std::vector<double> &
   if (hasWeightsApart(shape) && isNamed)
     for (int64_t stage = 0; stage < shape.pp; ++stage)
       inFlight[stage] *= shareOfHeld(shape, priced.memory(), priced.recomputed, stage);
-  if (facts.hasVirtualStages(shape) && isNamed)
+  if (facts.hasVirtualStages(shape) && isNamed) {
     // The stages of a rank are alike, and what they keep shares one memory (exec-assign-slots).
-    for (int64_t rank = 0; rank < shape.pp; ++rank) {
-      std::vector<int64_t> stages;
-      for (int64_t stage = rank; stage < facts.stagesOf(shape); stage += shape.pp)
-        stages.push_back(stage);
-      inFlight[rank] = double(flightsOf(shape, stages)) / double(shape.virtualStages);
-    }
+    const VirtualFlights &flights = flightsOf(shape);
+    for (int64_t rank = 0; rank < shape.pp; ++rank)
+      inFlight[rank] = double(flights.ofRanks[rank]) / double(shape.virtualStages);
+  }
 }
 
 void ShapeProblems::make(const Parallelism &shape, std::optional<uint32_t> only, plan::StageProblem &problem) {
@@ -414,21 +412,21 @@ bool ShapeProblems::isAllowed(const Parallelism &shape) {
   return at->second;
 }
 
-int64_t ShapeProblems::flightsOf(const Parallelism &shape, const std::vector<int64_t> &stages) {
+const ShapeProblems::VirtualFlights &ShapeProblems::flightsOf(const Parallelism &shape) {
   // No stage has more in flight with more micro-batches than these: a rank begins its backward passes before it
   // has entered twice as many as there are ranks.
   int64_t microbatches = std::min(shape.microbatches, 3 * shape.pp);
   std::lock_guard lock(flying);
   VirtualFlights &flight = flights[{shape.pp, shape.virtualStages, microbatches}];
-  // If a file gives the actions, the request has one schedule, and the shapes one size.
-  if (flight.schedule.ranks.empty())
+  if (flight.ofRanks.empty()) {
+    // If a file gives the actions, the request has one schedule, and the shapes one size.
     flight.schedule = facts.request.actions;
-  if (flight.schedule.ranks.empty())
-    flight.schedule = llvm::cantFail(plan::makeSchedule(shape.scheduleName(), shape.pp, microbatches));
-  auto [most, isNew] = flight.most.try_emplace(stages);
-  if (isNew)
-    most->second = flight.schedule.peakOfStages(stages);
-  return most->second;
+    if (flight.schedule.ranks.empty())
+      flight.schedule = llvm::cantFail(plan::makeSchedule(shape.scheduleName(), shape.pp, microbatches));
+    for (size_t rank = 0; rank < flight.schedule.ranks.size(); ++rank)
+      flight.ofRanks.push_back(flight.schedule.peakInFlight(int64_t(rank)));
+  }
+  return flight;
 }
 
 /// Runs of blocks, of which the slowest takes least.
@@ -509,15 +507,19 @@ std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const Parallelism &sh
         memory.activations += mode.heldBytes * problem.inFlight[stage];
       }
       memory.host += state.host + (isVirtual ? 0 : mode.hostBytes * problem.inFlight[stage]);
-      if (isVirtual)
-        alike[{rank, mode.heldBytes, mode.hostBytes, numbers[{mode.heldBytes, mode.hostBytes}]++}].push_back(
-            int64_t(stage));
+      if (isVirtual) {
+        const double held = hasWeightsApart(shape) ? 0 : mode.heldBytes;
+        alike[{rank, held, mode.hostBytes, numbers[{held, mode.hostBytes}]++}].push_back(int64_t(stage));
+      }
       memory.working = std::max(memory.working, type.workingBytes + mode.workingBytes);
     }
   }
   for (const auto &[key, stages] : alike) {
     const auto &[rank, held, host, number] = key;
-    double most = double(flightsOf(shape, stages));
+    const VirtualFlights &flights = flightsOf(shape);
+    // Most blocks are in all stages of their rank.
+    const bool isAll = int64_t(stages.size()) == shape.virtualStages && facts.request.actions.ranks.empty();
+    double most = double(isAll ? flights.ofRanks[rank] : flights.schedule.peakOfStages(stages));
     ranks[rank].activations += held * most;
     ranks[rank].host += host * most;
   }

@@ -60,8 +60,13 @@ private:
                   const std::vector<BlockMemory> &memories, double inFlight) const;
   double shareOfHeld(const plan::Parallelism &shape, const std::vector<BlockMemory> &memories,
                      llvm::ArrayRef<plan::Recompute> modes, int64_t stage) const;
-  /// Most micro-batches in flight at a time in some virtual stages of one rank; each stage counts by itself.
-  int64_t flightsOf(const plan::Parallelism &shape, const std::vector<int64_t> &stages);
+  /// The schedule of a shape with virtual stages, and the most micro-batches in flight of each rank; one counts once in
+  /// each stage.
+  struct VirtualFlights {
+    plan::Schedule schedule;
+    std::vector<int64_t> ofRanks;
+  };
+  const VirtualFlights &flightsOf(const plan::Parallelism &shape);
 
   // The parts of `make`.
   struct PricedShape;
@@ -78,11 +83,6 @@ private:
   PlacementCache &placements;
   /// Answers by ZeRO stage, schedule and virtual stages.
   std::map<std::tuple<int, plan::PipelineKind, int64_t>, bool> allowed;
-  /// The most micro-batches in flight of sets of virtual stages.
-  struct VirtualFlights {
-    plan::Schedule schedule;
-    std::map<std::vector<int64_t>, int64_t> most;
-  };
   /// By ranks, virtual stages and micro-batches.
   std::map<std::tuple<int64_t, int64_t, int64_t>, VirtualFlights> flights;
   std::mutex flying;
