@@ -22,7 +22,7 @@ exec.program @step mesh @mesh stage 0 over "pp" actions [forward 0, forward 1, b
 spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
 exec.program @step mesh @mesh stage 0 over "pp" actions [f0 0, f0 1, f1 0, f1 1, b1 0, b1 1, b0 0, b0 1] {
   exec.slot_order @slots.0 [0, 1]
-  exec.slot_order @slots.1 [2, 0]
+  exec.slot_order @slots.1 [0, 2]
   exec.arena @activations : 192
   exec.buffer @saved : 192 in @activations at 0
   exec.phase @f0 repeat 2 {
@@ -39,7 +39,7 @@ exec.program @step mesh @mesh stage 0 over "pp" actions [f0 0, f0 1, f1 0, f1 1,
   }
   exec.phase @b0 repeat 2 {
     %x = exec.view @saved[0 + slot * 64 by @slots.0] : memref<16xf32>
-    // expected-error @+1 {{must read micro-batch 0 of buffer @saved, which holds 1 of another stage by then}}
+    // expected-error @+1 {{must read micro-batch 0 of buffer @saved, which holds 0 of another stage by then}}
     exec.copy ins(%x : memref<16xf32>) outs(%x : memref<16xf32>)
   }
 }
