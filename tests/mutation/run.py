@@ -116,7 +116,7 @@ MUTATIONS = [
              "isRounded ? builder.getF32Type() : op.getType().getElementType()", "op.getType().getElementType()",
              Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter split-sums")),
     Mutation("products: a copy transposes keys", "passes/exec/bufferize/ProductRules.cpp",
-             "byColumns ? (batch + columns + rows).str() : ", "",
+             "term.size(letter) > 1 && term.stride(letter) == 1", "term.size(letter) < 1",
              Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter bufferize-products")),
     Mutation("slots: the last action of a value is no part of its life", "passes/exec/commands/AssignSlots.cpp",
              "ends.begin()->first < value.life.begin", "ends.begin()->first <= value.life.begin + 1",
