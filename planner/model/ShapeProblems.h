@@ -83,7 +83,7 @@ private:
   PlacementCache &placements;
   /// Answers by ZeRO stage, schedule and virtual stages.
   std::map<std::tuple<int, plan::PipelineKind, int64_t>, bool> allowed;
-  /// By ranks, virtual stages and micro-batches.
+  /// Schedules are found by their ranks, virtual stages and micro-batches.
   std::map<std::tuple<int64_t, int64_t, int64_t>, VirtualFlights> flights;
   std::mutex flying;
 };

@@ -36,7 +36,7 @@ struct SlotUse {
   bool isKept = false;
 };
 
-/// From the first to the last action at which each micro-batch is in a buffer; begin > end: it never is.
+/// The first and the last action at which each micro-batch is in a buffer; begin > end: it never is.
 using Lives = SmallVector<Interval>;
 
 bool meet(const Interval &a, const Interval &b) {
@@ -62,7 +62,7 @@ struct Kept {
   BufferOp buffer;
   const SlotUse *use;
   Lives lives;
-  /// That it needs for itself.
+  /// The number of slots that it needs for itself.
   int64_t slots = 1;
 };
 

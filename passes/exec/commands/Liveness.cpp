@@ -102,15 +102,14 @@ struct Touches {
   SlotMap slots;
 };
 
-struct BufferUse {
-  SmallVector<Touches, 1> phases;
-};
+/// The touches of a buffer, in the order of the phases.
+using BufferUse = SmallVector<Touches, 1>;
 } // namespace
 
 /// Extends the lifetime by the values that the runs of a step leave in the buffer for later runs.
 static void follow(const BufferUse &use, ArrayRef<Run> runs, ArrayRef<Interval> phases, Lifetime &lifetime) {
   llvm::SmallDenseMap<size_t, const Touches *> byPhase;
-  for (const Touches &touches : use.phases) {
+  for (const Touches &touches : use) {
     lifetime.add(touches.span);
     byPhase[touches.phase] = &touches;
   }
@@ -149,9 +148,9 @@ Liveness::Liveness(ProgramOp program) {
     for (auto [command, window] : llvm::zip_equal(commands, windows)) {
       for (Access access : accessesOf(command)) {
         BufferUse &use = uses[buffers.lookup(access.view.getBuffer())];
-        if (use.phases.empty() || use.phases.back().phase != phases.size() - 1)
-          use.phases.push_back({phases.size() - 1, window, access.reads, slotMaps.of(access.view)});
-        Interval &span = use.phases.back().span;
+        if (use.empty() || use.back().phase != phases.size() - 1)
+          use.push_back({phases.size() - 1, window, access.reads, slotMaps.of(access.view)});
+        Interval &span = use.back().span;
         span = {std::min(span.begin, window.begin), std::max(span.end, window.end)};
       }
       phases.back().end = count++;

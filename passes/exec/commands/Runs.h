@@ -28,7 +28,7 @@ std::vector<Run> runsOf(ProgramOp program);
 struct SlotMap {
   /// Later micro-batches use `count` slots again, one after the other; all have the same slot if it is 1.
   int64_t count = 1;
-  /// By micro-batch, if an exec.slot_order says so; else empty.
+  /// The slot of each micro-batch, if an exec.slot_order says it; else empty.
   llvm::ArrayRef<int64_t> order;
 
   int64_t operator[](int64_t microBatch) const {
