@@ -154,6 +154,9 @@ void CudaDevice::checkGraphs() {
   const Image &image = setup.rank.image;
   if (setup.trace)
     return graphs.refuse("--profile times each command");
+  // The driver makes a graph ready behind all work on the GPU, where a kernel of NCCL may wait for this rank.
+  if (groups.shareGpu())
+    return graphs.refuse("ranks share a GPU (NCCL_MULTI_RANK_GPU_ENABLE=1)");
   for (const dtcc_command &command : rowsOf(setup.rank.stage.commands, image.commands())) {
     if (command.communicator == DTCC_NONE)
       continue;

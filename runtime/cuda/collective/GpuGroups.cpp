@@ -81,6 +81,10 @@ bool GpuGroups::useNccl() const {
   return std::ranges::any_of(collectives, isThere) || std::ranges::any_of(messages, isThere);
 }
 
+bool GpuGroups::shareGpu() const {
+  return std::ranges::any_of(collectives, [](const auto &group) { return group && group->sharesGpu(); });
+}
+
 bool GpuGroups::goesThroughHost(const dtcc_command &command) const {
   if (command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE)
     return !messages[command.communicator];

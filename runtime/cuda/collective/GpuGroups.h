@@ -32,6 +32,8 @@ public:
   void open();
   /// Whether NCCL carries anything. Valid behind open(), as all that follows.
   bool useNccl() const;
+  /// Whether NCCL carries a collective among ranks of which two share a GPU.
+  bool shareGpu() const;
   bool goesThroughHost(const dtcc_command &command) const;
   /// Runs a collective or a message behind what stands on `stream`. `rows`: the exchange of rows that the command is,
   /// or null.

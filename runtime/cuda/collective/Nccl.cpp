@@ -39,11 +39,12 @@ size_t bytesOf(int64_t count, dtcc_dtype dtype) { return static_cast<size_t>(cou
 
 std::unique_ptr<NcclCommunicator> NcclCommunicator::open(Communicator &host, std::string name, Gpu &gpu,
                                                          Watchdog *dog) {
-  if (!NcclMember::agree(host, gpu))
+  NcclUse use = NcclMember::agree(host, gpu);
+  if (use == NcclUse::None)
     return nullptr;
   NcclId id = host.index() == 0 ? NcclMember::makeId(gpu) : NcclId{};
   host.broadcast(&id, &id, sizeof id, DTCC_I8);
-  return std::unique_ptr<NcclCommunicator>(new NcclCommunicator(host, id, std::move(name), gpu, dog));
+  return std::unique_ptr<NcclCommunicator>(new NcclCommunicator(host, id, use, std::move(name), gpu, dog));
 }
 
 template <typename Calls> void NcclCommunicator::issueGroup(const char *what, Calls &&calls) {

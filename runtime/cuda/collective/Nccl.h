@@ -38,6 +38,8 @@ public:
   };
   void exchange(std::span<const Piece> sends, std::span<const Piece> receives);
   void useStream(CUstream other) { stream = other; }
+  /// Whether two of the members share a GPU.
+  bool sharesGpu() const { return use == NcclUse::SharedGpus; }
 
   void allReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) override;
   void allGather(const void *in, void *out, int64_t count, dtcc_dtype type) override;
@@ -58,12 +60,14 @@ public:
   uint64_t stagingBytes() const override { return 0; }
 
 private:
-  NcclCommunicator(Communicator &host, const NcclId &id, std::string name, Gpu &gpu, Watchdog *dog)
-      : Communicator(host.size(), host.index()), member(id, host.size(), host.index(), std::move(name), gpu, dog) {}
+  NcclCommunicator(Communicator &host, const NcclId &id, NcclUse use, std::string name, Gpu &gpu, Watchdog *dog)
+      : Communicator(host.size(), host.index()), member(id, host.size(), host.index(), std::move(name), gpu, dog),
+        use(use) {}
   /// Sends and receives that NCCL runs together: `calls(group)` makes them.
   template <typename Calls> void issueGroup(const char *what, Calls &&calls);
 
   NcclMember member;
+  NcclUse use;
   CUstream stream = nullptr;
 };
 

@@ -9,6 +9,7 @@
 
 #include "runtime/core/Error.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -54,20 +55,27 @@ const Nccl &nccl() {
   return opened;
 }
 
-bool NcclMember::agree(Communicator &host, const Gpu &gpu) {
+NcclUse NcclMember::agree(Communicator &host, const Gpu &gpu) {
   if (host.size() < 2)
-    return false;
+    return NcclUse::None;
   Offer mine = {};
   gpu.uuid(mine.uuid);
   mine.there = nccl().problem.empty();
   mine.mayShare = mine.there && mayShare();
   std::vector<Offer> all(static_cast<size_t>(host.size()));
   host.allGather(&mine, all.data(), sizeof mine, DTCC_I8);
-  for (const Offer &one : all)
-    for (const Offer &other : all)
-      if (!one.there || (&one != &other && !one.mayShare && std::memcmp(one.uuid, other.uuid, sizeof one.uuid) == 0))
-        return false;
-  return true;
+  NcclUse use = NcclUse::OwnGpus;
+  for (const Offer &one : all) {
+    auto shares = [&one](const Offer &other) {
+      return &one != &other && std::memcmp(one.uuid, other.uuid, sizeof one.uuid) == 0;
+    };
+    bool isShared = std::ranges::any_of(all, shares);
+    if (!one.there || (isShared && !one.mayShare))
+      return NcclUse::None;
+    if (isShared)
+      use = NcclUse::SharedGpus;
+  }
+  return use;
 }
 
 NcclId NcclMember::makeId(const Gpu &gpu) {

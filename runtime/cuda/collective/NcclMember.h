@@ -47,12 +47,15 @@ struct Nccl {
 /// The library, if it is there. The first call says so where it is not.
 const Nccl &nccl();
 
+/// How the members of a group use the library among themselves. Members may share a GPU if NCCL_MULTI_RANK_GPU_ENABLE=1
+/// says so to NCCL 2.30 or later.
+enum class NcclUse { None, OwnGpus, SharedGpus };
+
 class NcclMember {
 public:
-  /// Whether the members of a group can use it among themselves: all have it, and no two share a GPU (or
-  /// NCCL_MULTI_RANK_GPU_ENABLE=1 says to NCCL 2.30 or later that they may). Every member calls it, and gets the same
-  /// answer.
-  static bool agree(Communicator &host, const Gpu &gpu);
+  /// None if a member does not have the library, or two share a GPU and may not. Every member calls it, and gets the
+  /// same answer.
+  static NcclUse agree(Communicator &host, const Gpu &gpu);
   /// Throws Error(Status::Device).
   static NcclId makeId(const Gpu &gpu);
 

@@ -14,7 +14,7 @@ namespace dtcc::rt::cuda {
 std::unique_ptr<NcclMessages> NcclMessages::open(Communicator &host, const std::string &name,
                                                  const std::map<int64_t, Room> &rooms, const Memory &memory, Gpu &gpu,
                                                  Watchdog *dog) {
-  if (!NcclMember::agree(host, gpu))
+  if (NcclMember::agree(host, gpu) == NcclUse::None)
     return nullptr;
   auto size = static_cast<size_t>(host.size());
   auto me = host.index();
