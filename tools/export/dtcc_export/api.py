@@ -20,7 +20,7 @@ from onnx_ir.tensor_adapters import TorchTensor
 from torch.export import _trace
 
 from . import adapters as low_rank
-from . import alignments, compare, decompositions, forms, gradients, manifest, notes, operators, packed, scans
+from . import alignments, compare, decompositions, forms, gradients, manifest, notes, operators, packed, picked, scans
 from . import graph as surgery
 from .losses import ExportError, ExportWarning, with_loss
 from .rewrite import rewrite_lossy_calls
@@ -142,6 +142,9 @@ def check_batch_norms(module):
                               "exported; give it a momentum")
 
 
+# What torch.export says where the number of a tensor's rows, or a condition of Python's, follows from the data.
+BRANCHES = "data-dependent expression"
+
 # Loggers of PyTorch's that print pages about what export() says in one line, or about packages that nobody asked for.
 LOGGERS = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes", "torch.onnx._internal.exporter._registration")
 
@@ -214,7 +217,7 @@ def refusals():
         if held:
             raise ExportError(f"the module takes no size of dimension {held[2]} of '{held[1]}' but the example's: leave that "
                               "dimension out of dynamic=") from error
-        branch = "Could not guard on data-dependent expression" in str(error)
+        branch = BRANCHES in str(error)
         raise ExportError("forward branches on what a tensor holds, which no trace knows" + gradients.place_of(error) + ": choose by "
                           "torch.where, or give a number that does not change as a plain number" if branch else
                           f"the module cannot be traced for ONNX: {notes.reason(error)}{gradients.place_of(error)}") from error
@@ -232,16 +235,37 @@ class Traced:
     without_gradient: set
 
 
+def program_of(wrapper, inputs, shapes):
+    """The traced module. Where a mask picks as many rows as the data say, it is traced again with all rows in their place."""
+    names = {symbol for dims in shapes.values() for symbol in dims.values()}
+    dims = {symbol: torch.export.Dim.DYNAMIC for symbol in names}
+    dynamic = {n: {a: dims[s] for a, s in d.items()} for n, d in shapes.items()}
+    program = None
+    try:
+        program = torch.export.export(wrapper, (), kwargs=inputs, strict=False, dynamic_shapes=dynamic)
+        if not picked.depends_on_data(program):
+            return program
+    except Exception as error:  # noqa: BLE001 - the exporter has many kinds
+        if BRANCHES not in str(error):
+            raise
+        first = error
+    try:
+        with picked.Picking():
+            return torch.export.export(wrapper, (), kwargs=inputs, strict=False, dynamic_shapes=dynamic)
+    except ExportError:
+        raise
+    except Exception:  # noqa: BLE001
+        if program is None:
+            raise first from None
+        return program
+
+
 def trace(wrapper, inputs, dynamic, opset):
     with contextlib.redirect_stdout(io.StringIO()):
         shapes = {name: dict(dynamic.get(name, {})) for name in inputs}
-        names = {symbol for dims in shapes.values() for symbol in dims.values()}
-        dims = {symbol: torch.export.Dim.DYNAMIC for symbol in names}
         with notes.noted(wrapper), forms.still_modules(), forms.open_lengths(), forms.traceable_functions(), \
                 alignments.written_out(), packed.as_padded(), mock.patch.object(_trace, "print", lambda *_, **__: None, create=True):
-            program = torch.export.export(
-                wrapper, (), kwargs=inputs, strict=False,
-                dynamic_shapes={n: {a: dims[s] for a, s in d.items()} for n, d in shapes.items()})
+            program = program_of(wrapper, inputs, shapes)
         changed, unread = gradients.mark(program)
         moving = gradients.moving_statistics(program)
         without_gradient = compare.check_trace(program, wrapper, inputs, {*changed, *moving})

@@ -1,0 +1,61 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Uses of the rows that a mask picks which the export refuses, each with what it says: picked_errors.py FOLDER"""
+import os
+import sys
+
+import torch
+from torch import nn
+
+import dtcc_export
+
+
+class Model(nn.Module):
+    def __init__(self, use):
+        super().__init__()
+        self.use, self.layer, self.norm = use, nn.Linear(3, 4), nn.BatchNorm1d(4)
+
+    def forward(self, x, labels):
+        return self.use(self, self.layer(x), labels)
+
+
+def counted(net, h, labels):
+    return h[labels > 0].square().sum() / len(h[labels > 0])
+
+
+def normalized(net, h, labels):
+    return net.norm(h[labels > 0]).square().mean()
+
+
+def looped(net, h, labels):
+    return sum(row.square().sum() for row in h[labels > 0])
+
+
+def compared(net, h, labels):
+    rows = h[labels > 0]
+    return (rows @ rows.T).mean()
+
+
+def by_two(net, h, labels):
+    return (h[labels > 0] * h[labels > 1]).mean()
+
+
+def spread(net, h, labels):
+    return h[labels > 0].std(0).mean()
+
+
+def chosen(net, h, labels):
+    return h[labels > 0].mean() if (labels > 0).any() else h.mean()
+
+
+def last(net, h, labels):
+    return h[labels > 0][-1].mean()
+
+
+for use in (counted, normalized, looped, compared, by_two, spread, chosen, last):
+    try:
+        dtcc_export.export(Model(use), {"x": torch.rand(4, 5, 3), "labels": torch.randint(1, 4, (4, 5))},
+                           os.path.join(sys.argv[1], "model.onnx"))
+        print(f"{use.__name__}: exported")
+    except dtcc_export.ExportError as error:
+        print(f"{use.__name__}: {error}")

@@ -1,0 +1,409 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rows that a mask picks, x[mask], as all rows with the mask beside them: how many there are no shape can tell. What computes
+each row by itself computes all of them, and a sum, a mean or a loss counts those of the mask.
+
+A row that is not picked may hold anything (a label of -100, a target that is not a number), and zero times what becomes of it
+need not be zero. Other values stand in its place where floats are computed: `ordinary` ones, at which common functions have no
+pole and no kink.
+"""
+import dataclasses
+import functools
+import inspect
+import itertools
+import traceback
+
+import torch
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.overrides import TorchFunctionMode
+
+from .losses import ExportError
+
+# Functions that compute each cell by itself, by their names without underscores.
+CELLWISE = frozenset("""
+    abs add sub subtract mul multiply div divide true_divide truediv floordiv floor_divide pow square sqrt rsqrt exp exp2 expm1 log log1p
+    log2 log10 sin cos tan tanh sigmoid logsigmoid relu relu6 gelu silu mish elu selu celu leaky_relu softplus softsign hardtanh
+    hardsigmoid hardswish erf reciprocal neg negative pos sign clamp clip clamp_min clamp_max minimum maximum where lerp atan atan2 asin
+    acos sinh cosh asinh acosh round floor ceil trunc remainder fmod mod rsub radd rmul rtruediv rpow eq ne gt ge lt le logical_and
+    logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_xor bitwise_not and or xor invert isnan isfinite isinf nan_to_num
+    float double half bfloat16 long int bool to type type_as clone detach contiguous requires_grad dropout xlogy logit
+""".split())
+# Functions that compute each row by itself, along what `dim` says or along the last dimensions.
+ROWWISE = frozenset("""
+    softmax log_softmax logsumexp sum mean amax amin argmax argmin max min norm vector_norm var std cumsum gather cat concat stack
+    linear matmul rmatmul layer_norm rms_norm group_norm normalize cosine_similarity pairwise_distance getitem unsqueeze squeeze glu topk
+    sort one_hot embedding
+""".split())
+# Their `dim` is the last one, or they have none.
+ALONG_LAST = frozenset(("linear", "matmul", "rmatmul", "layer_norm", "rms_norm", "group_norm", "one_hot", "embedding"))
+LOSSES = frozenset("""
+    mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div poisson_nll_loss
+    gaussian_nll_loss soft_margin_loss hinge_embedding_loss cosine_embedding_loss margin_ranking_loss triplet_margin_loss
+""".split())
+# Calls that give a mask, or a view of what a mask is made of: two with equal operands are one mask.
+OF_MASKS = frozenset("""
+    eq ne gt ge lt le logical_and logical_or logical_not and or invert bitwise_and bitwise_or bitwise_not isnan isfinite bool view
+    reshape flatten squeeze unsqueeze getitem long
+""".split())
+
+
+def name_of(function):
+    return getattr(function, "__name__", str(function)).strip("_")
+
+
+def refuse(what, instead="multiply by the mask, or choose with torch.where"):
+    users = [frame for frame in traceback.extract_stack() if "/torch/" not in frame.filename and "dtcc_export" not in frame.filename]
+    place = f" ({users[-1].line})" if users else ""
+    raise ExportError(f"{what}{place}, which cannot be exported: how many there are is not known before the program runs; {instead}")
+
+
+numbers = itertools.count()  # of values that were filled
+
+
+def ordinary(rows):
+    """Values for a row between a quarter and three quarters. Cells beside each other differ, and so do the rows of two calls."""
+    cells = torch.arange(rows.shape[-1] if rows.dim() > 1 else 1, device=rows.device)
+    return 0.25 + 0.5 * torch.frac(0.618034 * (cells + 1 + 0.37 * next(numbers))).to(rows.dtype)
+
+
+@dataclasses.dataclass
+class Place:
+    """Coordinates in one dimension of a mask of `sizes`, of all its cells."""
+    cells: torch.Tensor
+    dim: int
+    sizes: tuple
+
+
+class Picked:
+    """A value in the place of x[mask]: all rows of x, its masked dimensions joined to one, and the mask (rows).
+
+    `places`: the coordinates of which this is one, or all side by side, where it is what nonzero() gives; else None."""
+
+    def __init__(self, rows, mask, places=None):
+        self.rows, self.mask, self.places = rows, mask, places
+
+    def over_rows(self, like):
+        return self.mask.reshape(-1, *[1] * (like.dim() - 1))
+
+    @functools.cached_property
+    def filled(self):
+        """The rows with ordinary values, or 0 for integers, in those that are not picked."""
+        if not self.rows.is_floating_point():
+            return self.rows if self.rows.dtype == torch.bool else torch.where(self.over_rows(self.rows), self.rows, 0)
+        return torch.where(self.over_rows(self.rows), self.rows, ordinary(self.rows))
+
+    @property
+    def shape(self):
+        return (self.mask.sum(), *self.rows.shape[1:])
+
+    dtype = property(lambda self: self.rows.dtype)
+    device = property(lambda self: self.rows.device)
+    ndim = property(lambda self: self.rows.dim())
+
+    def dim(self):
+        return self.rows.dim()
+
+    def size(self, dim=None):
+        return self.shape if dim is None else self.shape[dim]
+
+    def numel(self):
+        return self.mask.sum() * self.rows[0].numel()
+
+    def is_floating_point(self):
+        return self.rows.is_floating_point()
+
+    def __len__(self):
+        refuse("the rows that a mask picks are counted by len()", "take the mask's sum()")
+
+    def __bool__(self):
+        refuse("rows that a mask picks are a condition of Python's", "choose with torch.where")
+
+    def __iter__(self):
+        if self.places is None:
+            refuse("a loop goes over the rows that a mask picks")
+        return iter(self.columns())
+
+    def columns(self):
+        return [Picked(place.cells, self.mask, [place]) for place in self.places]
+
+    def __getattr__(self, name):
+        if name.startswith("__") or not hasattr(torch.Tensor, name):
+            raise AttributeError(f"rows that a mask picks have no attribute '{name}'")
+        method = getattr(torch.Tensor, name)
+        if not callable(method):
+            refuse(f"'.{name}' of rows that a mask picks is read")
+        return lambda *args, **kwargs: apply(method, (self, *args), kwargs)
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        return apply(function, args, kwargs or {})
+
+
+def operator(name):
+    method = getattr(torch.Tensor, name)
+    return lambda self, *args: apply(method, (self, *args), {})
+
+
+for _name in ("add radd sub rsub mul rmul truediv rtruediv floordiv pow rpow mod neg abs invert and or xor eq ne gt ge lt le getitem "
+              "matmul").split():
+    setattr(Picked, f"__{_name}__", operator(f"__{_name}__"))
+
+
+def each(value, change):
+    """`value`, an argument of a call, with `change` made to all that is picked in it."""
+    if isinstance(value, Picked):
+        return change(value)
+    return type(value)(each(item, change) for item in value) if isinstance(value, (list, tuple)) else value
+
+
+def all_picked(values):
+    found = []
+    each(list(values), lambda picked: found.append(picked))
+    return found
+
+
+def common_mask(name, picked):
+    if any(other.mask is not picked[0].mask for other in picked):
+        refuse(f"'{name}' takes rows that two masks pick")
+    return picked[0].mask
+
+
+def on_all(function, args, kwargs, filled=True):
+    """The call on all rows, whose result is picked as its operands are."""
+    name, picked = name_of(function), all_picked((*args, *kwargs.values()))
+    mask = common_mask(name, picked)
+    whole = [each(values, lambda one: one.filled if filled else one.rows) for values in (list(args), list(kwargs.values()))]
+    result = function(*whole[0], **dict(zip(kwargs, whole[1])))
+    if isinstance(result, tuple):
+        return tuple(Picked(part, mask) for part in result)
+    if not isinstance(result, torch.Tensor) or result.dim() == 0 or result.shape[0] != mask.shape[0]:
+        refuse(f"'{name}' mixes rows that a mask picks")
+    return Picked(result, mask)
+
+
+def cellwise(function, args, kwargs):
+    picked = all_picked((*args, *kwargs.values()))
+    dims = picked[0].dim()
+    others = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+    if any(one.dim() != dims for one in picked) or any(o.dim() > dims or o.dim() == dims and o.shape[0] != 1 for o in others):
+        refuse(f"'{name_of(function)}' takes rows that a mask picks and others")
+    return on_all(function, args, kwargs)
+
+
+def dims_of(function, args, kwargs):
+    """The dimensions that a call works along, None for all."""
+    name = name_of(function)
+    if name in ALONG_LAST:
+        return [1]
+    if name == "getitem":
+        index = args[1] if isinstance(args[1], tuple) else (args[1],)
+        all_of_rows = index[0] is Ellipsis or isinstance(index[0], slice) and index[0] == slice(None)
+        return [1] if all_of_rows and len([i for i in index if i is not Ellipsis]) <= args[0].dim() - (index[0] is Ellipsis) else [0]
+    dims = next((kwargs[key] for key in ("dim", "axis") if key in kwargs), None)
+    if dims is None:
+        dims = {"cosine_similarity": 1, "normalize": 1, "pairwise_distance": 1, "glu": -1, "topk": -1, "sort": -1}.get(name)
+        at = {"cat": 1, "concat": 1, "stack": 1, "norm": 2, "vector_norm": 2, "topk": 2, "normalize": 2}.get(name, 1)
+        dims = args[at] if len(args) > at else 0 if name in ("cat", "concat", "stack") else dims
+    if dims is None:
+        return None
+    rank = (all_picked(args) or all_picked(kwargs.values()))[0].dim() + (name in ("unsqueeze", "stack"))
+    return [dim % rank for dim in (dims if isinstance(dims, (list, tuple)) else [dims])]
+
+
+def reduced(function, args, dims, kwargs):
+    """A sum, a mean or an extreme over the rows, and over what further dimensions `dims` has."""
+    picked, name = args[0], name_of(function)
+    rows = picked.rows
+    dims = list(range(rows.dim())) if dims is None else dims
+    if len(args) > 2 or {*kwargs} - {"dim", "axis", "keepdim", "dtype"} or name not in ("sum", "mean", "amax", "amin", "max", "min") or \
+            name in ("max", "min") and len(dims) < rows.dim():
+        refuse(f"'{name}' goes over rows that a mask picks")
+    keeps, inside = kwargs.get("keepdim", False), picked.over_rows(rows)
+    if name in ("sum", "mean"):
+        total = torch.where(inside, rows, 0).sum(dims, keepdim=keeps, dtype=kwargs.get("dtype"))
+        count = picked.mask.sum()
+        for dim in dims:
+            count = count * (1 if dim == 0 else rows.shape[dim])
+        return total if name == "sum" else total / count
+    if not rows.is_floating_point():
+        refuse(f"'{name}' goes over integers that a mask picks")
+    outside = -torch.inf if "max" in name else torch.inf
+    return (torch.amax if "max" in name else torch.amin)(torch.where(inside, rows, outside), dims, keepdim=keeps)
+
+
+def rowwise(function, args, kwargs):
+    name, dims = name_of(function), dims_of(function, args, kwargs)
+    if name == "squeeze" and dims is None:
+        dims = [1]
+    if dims is not None and 0 not in dims:
+        if name in ("matmul", "rmatmul") and not (isinstance(args[0], Picked) and not isinstance(args[1], Picked) and args[1].dim() <= 2):
+            refuse("a product goes over rows that a mask picks")
+        if name == "embedding" and not isinstance(args[1] if len(args) > 1 else kwargs["weight"], torch.Tensor):
+            refuse("rows that a mask picks are a table")
+        return on_all(function, args, kwargs, filled=name not in ("getitem", "unsqueeze", "squeeze", "cat", "concat", "stack"))
+    if not isinstance(args[0], Picked):
+        refuse(f"'{name}' joins rows that a mask picks to others")
+    return reduced(function, args, dims, kwargs)
+
+
+def reshaped(function, args, kwargs):
+    """A view whose first dimension stays the rows."""
+    picked, sizes = args[0], args[1:]
+    sizes = list(sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else sizes)
+    if name_of(function) == "flatten":
+        if picked.dim() > 1 and sizes[:1] != [1]:
+            refuse("'flatten' joins rows that a mask picks")
+        return on_all(function, args, kwargs, filled=False)
+    inside = [size for size in sizes[1:] if not isinstance(size, torch.Tensor)]
+    cells = picked.rows[0].numel()
+    product = functools.reduce(lambda a, b: a * b, inside, 1)
+    if len(inside) != len(sizes) - 1 or product != cells and -1 not in inside or kwargs:
+        refuse(f"'{name_of(function)}' joins or parts rows that a mask picks")
+    return Picked(picked.rows.reshape(picked.rows.shape[0], *sizes[1:]), picked.mask)
+
+
+def of_classes(function, args, kwargs):
+    """cross_entropy and nll_loss: labels of rows that are not picked are ignored."""
+    given = inspect.signature(function).bind(*args, **kwargs)
+    given.apply_defaults()
+    given = given.arguments
+    rows, target = given["input"], given["target"]
+    if not isinstance(rows, Picked) or not isinstance(target, Picked):
+        refuse(f"'{name_of(function)}' takes rows that a mask picks and others")
+    common_mask(name_of(function), [rows, target])
+    options = {key: given[key] for key in ("weight", "ignore_index", "label_smoothing") if key in given}
+    if target.rows.is_floating_point():
+        return of_cells(function, (rows, target), {**options, "reduction": given["reduction"]})
+    labels = torch.where(target.over_rows(target.rows), target.rows, given["ignore_index"])
+    result = function(rows.rows, labels, **options, reduction=given["reduction"])
+    return Picked(result, rows.mask) if given["reduction"] == "none" else result
+
+
+def of_cells(function, args, kwargs):
+    """Losses that are one for each cell or row before they are summed up."""
+    reduction = kwargs.get("reduction", "mean")
+    if kwargs.get("size_average") is not None or kwargs.get("reduce") is not None:
+        refuse(f"'{name_of(function)}' takes size_average or reduce with rows that a mask picks")
+    losses = on_all(function, args, {**kwargs, "reduction": "none"})
+    if reduction == "none":
+        return losses
+    total = losses.sum()
+    if reduction == "batchmean":
+        return total / losses.mask.sum()
+    return total if reduction == "sum" else total / losses.numel()
+
+
+def apply(function, args, kwargs):
+    """A call of PyTorch's of which an operand is picked."""
+    name = name_of(function)
+    if name in ("cross_entropy", "nll_loss"):
+        return of_classes(function, args, kwargs)
+    if name in LOSSES:
+        return of_cells(function, args, kwargs)
+    first = args[0] if args else None
+    if name == "getitem" and (made := indexed(*args)) is not None:
+        return made
+    if name in ("view", "reshape", "flatten", "squeeze") and isinstance(first, Picked) and first.places and len(first.places) == 1:
+        return first.columns()[0]
+    if name in ("view", "reshape", "flatten") and isinstance(first, Picked):
+        return reshaped(function, args, kwargs)
+    if name == "index_select" and isinstance(first, torch.Tensor):
+        dim, index = (*args[1:], *(kwargs[key] for key in ("dim", "index") if key in kwargs))
+        if dim == 0:
+            return indexed(first, index)
+    if name in ("max", "min") and len(args) > 1 and not isinstance(args[1], int):
+        return cellwise(function, args, kwargs)
+    if name in ROWWISE:
+        return rowwise(function, args, kwargs)
+    if name in CELLWISE:
+        return cellwise(function, args, kwargs)
+    refuse(f"'{name}' takes rows that a mask picks")
+
+
+def indexed(x, index):
+    """x[index] if all of the index is picked, or a column of what nonzero() gives; else None."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if isinstance(x, Picked):
+        is_column = x.places is not None and len(parts) == 2 and parts[0] == slice(None) and isinstance(parts[1], int)
+        return x.columns()[parts[1]] if is_column else None
+    if not parts or not all(isinstance(part, Picked) for part in parts):
+        return None
+    mask, places = common_mask("getitem", parts), [part.places[0] if part.places and part.ndim == 1 else None for part in parts]
+    dims = len(parts)
+    if None not in places and [place.dim for place in places] == list(range(len(places[0].sizes))) and places[0].sizes == x.shape[:dims]:
+        return Picked(x.reshape(-1, *x.shape[dims:]), mask)  # all coordinates in their order: x[mask]
+    return Picked(x[tuple(part.filled for part in parts)], mask)
+
+
+class Picking(TorchFunctionMode):
+    """While a module is traced, what a mask picks is a Picked value."""
+
+    def __init__(self):
+        super().__init__()
+        # By the id of a tensor, which they hold so that no other gets it.
+        self.keys, self.flat = {}, {}
+        self.first = {}  # the first mask of each key
+
+    def __enter__(self):
+        global numbers
+        numbers = itertools.count()
+        return super().__enter__()
+
+    def key(self, value):
+        """What two values have in common that are made by the same calls of the same tensors."""
+        if isinstance(value, torch.Tensor):
+            return self.keys.setdefault(id(value), (value, id(value)))[1]
+        return tuple(map(self.key, value)) if isinstance(value, (list, tuple)) else repr(value)
+
+    def rows_of(self, mask):
+        """The mask of all rows: one value for all masks that are made alike."""
+        mask = self.first.setdefault(self.key(mask), mask)
+        return self.flat.setdefault(id(mask), (mask, mask.reshape(-1)))[1]
+
+    def pick(self, x, mask):
+        """x[mask]; the mask covers the first dimensions of x."""
+        return Picked(x.reshape(-1, *x.shape[mask.dim():]), self.rows_of(mask))
+
+    def nonzero(self, mask, as_tuple):
+        """The coordinates of a mask's cells: a column for each dimension, or all side by side."""
+        mask = mask if mask.dtype == torch.bool else mask != 0
+        sizes, places = mask.shape, []
+        for dim, size in enumerate(sizes):
+            cells = torch.arange(size, device=mask.device).reshape(-1, *[1] * (len(sizes) - 1 - dim)).expand(sizes).reshape(-1)
+            places.append(Place(cells, dim, sizes))
+        picked = Picked(torch.stack([place.cells for place in places], 1), self.rows_of(mask), places)
+        return tuple(picked.columns()) if as_tuple else picked
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs, name = kwargs or {}, name_of(function)
+        x, index = (*args, None, None)[:2]
+        if isinstance(x, torch.Tensor):
+            if name == "getitem" and all_picked([index]):  # which PyTorch looks for in the first operand only
+                return apply(function, args, kwargs)
+            if name == "getitem" and isinstance(index, torch.Tensor) and index.dtype == torch.bool:
+                return self.pick(x, index)
+            if name == "masked_select":
+                mask = kwargs.get("mask", index)
+                shape = torch.broadcast_shapes(x.shape, mask.shape)
+                return self.pick(x.expand(shape), mask if mask.shape == shape else mask.expand(shape))
+            if name in ("nonzero", "argwhere") or name == "where" and len(args) == 1:
+                return self.nonzero(x, name == "where" or kwargs.get("as_tuple", False))
+        result = function(*args, **kwargs)
+        if name in OF_MASKS and isinstance(result, torch.Tensor) and id(result) not in self.keys:
+            self.keys[id(result)] = result, (name, *map(self.key, args), *((word, self.key(value)) for word, value in kwargs.items()))
+        return result
+
+
+def depends_on_data(program):
+    """Whether a tensor of a traced program has a size that follows from what inputs or parameters hold."""
+    signature, known = program.graph_signature, {}
+    constants = {*signature.inputs_to_buffers, *signature.inputs_to_lifted_tensor_constants}
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            known[node] = node.name in constants
+            continue
+        tensors = [n for n in node.all_input_nodes if isinstance(n.meta.get("val"), torch.Tensor)]
+        known[node] = all(known.get(n, True) for n in tensors)
+        if not known[node] and node.op == "call_function" and free_unbacked_symbols(node.meta.get("val")):
+            return True
+    return False
