@@ -15,16 +15,16 @@ LENGTH, WIDTH, WORDS = 9, 6, 20
 
 
 class Model(nn.Module):
-    def __init__(self, kind, batch_first=True, padding=0.0, starts=False, extra=0, **settings):
+    def __init__(self, kind, batch_first=True, padding=0.0, starts=False, extra=0, as_list=False, **settings):
         super().__init__()
-        self.batch_first, self.padding, self.extra = batch_first, padding, extra
+        self.batch_first, self.padding, self.extra, self.as_list = batch_first, padding, extra, as_list
         self.starts = nn.Parameter(torch.rand(2, settings.get("num_layers", 1), 1, WIDTH)) if starts else None
         self.enter, self.layers = nn.Embedding(WORDS, WIDTH), kind(WIDTH, WIDTH, batch_first=batch_first, **settings)
         self.out = nn.Linear((2 if settings.get("bidirectional") else 1) * (settings.get("proj_size") or WIDTH), 1)
 
     def forward(self, ids, lengths, wanted):
         x = self.enter(ids) if self.batch_first else self.enter(ids).transpose(0, 1)
-        packed = pack_padded_sequence(x, lengths, self.batch_first, enforce_sorted=False)
+        packed = pack_padded_sequence(x, lengths.tolist() if self.as_list else lengths, self.batch_first, enforce_sorted=False)
         if self.starts is None:
             states, end = self.layers(packed)
         else:
@@ -45,6 +45,8 @@ MODELS = {
     "gru_both": lambda: Model(nn.GRU, num_layers=2, bidirectional=True, batch_first=False),
     "tanh": lambda: Model(nn.RNN, num_layers=2, bias=False),
     "lstm_from": lambda: Model(nn.LSTM, starts=True, extra=2),
+    "lstm_narrow": lambda: Model(nn.LSTM, num_layers=2, proj_size=3),
+    "gru_listed": lambda: Model(nn.GRU, as_list=True),
     "gru_from": lambda: Model(nn.GRU, num_layers=2, starts=True),
 }
 ROWS = against_torch.STEPS * against_torch.BATCH

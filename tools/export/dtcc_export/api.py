@@ -236,7 +236,7 @@ class Traced:
 
 
 def program_of(wrapper, inputs, shapes):
-    """The traced module. Where a mask picks as many rows as the data say, it is traced again with all rows in their place."""
+    """The traced module, and whether it computes all rows in place of as many as the data say: it is traced anew for that."""
     names = {symbol for dims in shapes.values() for symbol in dims.values()}
     dims = {symbol: torch.export.Dim.DYNAMIC for symbol in names}
     dynamic = {n: {a: dims[s] for a, s in d.items()} for n, d in shapes.items()}
@@ -244,31 +244,31 @@ def program_of(wrapper, inputs, shapes):
     try:
         program = torch.export.export(wrapper, (), kwargs=inputs, strict=False, dynamic_shapes=dynamic)
         if not picked.depends_on_data(program):
-            return program
+            return program, False
     except Exception as error:  # noqa: BLE001 - the exporter has many kinds
         if BRANCHES not in str(error):
             raise
         first = error
     try:
         with picked.Picking():
-            return torch.export.export(wrapper, (), kwargs=inputs, strict=False, dynamic_shapes=dynamic)
+            return torch.export.export(wrapper, (), kwargs=inputs, strict=False, dynamic_shapes=dynamic), True
     except ExportError:
         raise
     except Exception:  # noqa: BLE001
         if program is None:
             raise first from None
-        return program
+        return program, False
 
 
 def trace(wrapper, inputs, dynamic, opset):
     with contextlib.redirect_stdout(io.StringIO()):
         shapes = {name: dict(dynamic.get(name, {})) for name in inputs}
         with notes.noted(wrapper), forms.still_modules(), forms.open_lengths(), forms.traceable_functions(), \
-                alignments.written_out(), packed.as_padded(), mock.patch.object(_trace, "print", lambda *_, **__: None, create=True):
-            program = program_of(wrapper, inputs, shapes)
+                alignments.written_out(), packed.as_padded() as packs, mock.patch.object(_trace, "print", lambda *_, **__: None, create=True):
+            program, computes_all = program_of(wrapper, inputs, shapes)
         changed, unread = gradients.mark(program)
         moving = gradients.moving_statistics(program)
-        without_gradient = compare.check_trace(program, wrapper, inputs, {*changed, *moving})
+        without_gradient = compare.check_trace(program, wrapper, inputs, {*changed, *moving}, drops=not computes_all and not packs)
         program = rewrite_lossy_calls(program)
         with forms_needed(program), decompositions.of_single_calls():
             exported = torch.onnx.export(program, (), kwargs=inputs, dynamo=True, dynamic_shapes=shapes, optimize=False,

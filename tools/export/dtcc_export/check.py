@@ -1,7 +1,6 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """check(): does an exported file hold the module's state, compute its loss and train as it does?"""
-import contextlib
 import copy
 import json
 import tempfile
@@ -9,10 +8,9 @@ import tempfile
 import numpy as np
 import onnx
 import torch
-import torch.nn.functional as F
 
 from . import manifest
-from .compare import differing, distance, listed, step
+from .compare import differing, distance, listed, step, undropped
 from .losses import ExportError, with_loss
 from .operators import TRACKED_INSTANCE_NORM
 from .trained import RATE, find_dtcc, gradients_by_dtcc
@@ -72,7 +70,8 @@ def inference_form(model):
 
 
 def run_by_reference(model, feeds):
-    """By ONNX's reference evaluator. Its GatherElements takes no more places than numpy.choose, so this has one of its own."""
+    """By ONNX's reference evaluator. Its GatherElements takes no more places than numpy.choose, and its LSTM has no third
+    result, so this has its own."""
     import onnx.reference
     import onnx.reference.op_run
 
@@ -82,7 +81,27 @@ def run_by_reference(model, feeds):
             places[axis] = indices
             return (data[tuple(places)],)
 
-    return onnx.reference.ReferenceEvaluator(model, new_ops=[GatherElements]).run(None, feeds)[0]
+    class LSTM(onnx.reference.op_run.OpRun):
+        def _run(self, x, w, r, b=None, lengths=None, h=None, c=None, peepholes=None, direction=None, **_):
+            if lengths is not None or peepholes is not None:
+                raise NotImplementedError("an LSTM with lengths or peepholes")
+            results, last = [], []
+            for d in range(w.shape[0]):
+                state = np.zeros((x.shape[1], r.shape[2]), x.dtype) if h is None else h[d]
+                cell = np.zeros_like(state) if c is None else c[d]
+                bias = 0 if b is None else b[d, :4 * r.shape[2]] + b[d, 4 * r.shape[2]:]
+                is_backward, steps = direction == "reverse" or d == 1, []
+                for step in x[::-1] if is_backward else x:
+                    i, o, f, g = np.split(step @ w[d].T + state @ r[d].T + bias, 4, 1)
+                    i, o, f = (1 / (1 + np.exp(-np.clip(gate, -80, 80))) for gate in (i, o, f))
+                    cell = f * cell + i * np.tanh(g)
+                    state = o * np.tanh(cell)
+                    steps.append(state)
+                results.append(np.stack(steps[::-1] if is_backward else steps))
+                last.append((state, cell))
+            return np.stack(results, 1), *(np.stack(each) for each in zip(*last))
+
+    return onnx.reference.ReferenceEvaluator(model, new_ops=[GatherElements, LSTM]).run(None, feeds)[0]
 
 
 def run(model, inputs, reference=False):
@@ -101,31 +120,12 @@ def run(model, inputs, reference=False):
     return onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, feeds)[0]
 
 
-@contextlib.contextmanager
-def undropped():
-    """PyTorch's dropouts do nothing, in training mode too."""
-    names = [n for n in dir(F) if n.endswith("dropout") or n.startswith("dropout") or n.startswith("feature_")]
-    kept = {n: getattr(F, n) for n in names} | {"scaled_dot_product_attention": F.scaled_dot_product_attention}
-
-    def attention(query, key, value, attn_mask=None, dropout_p=0.0, **options):
-        return kept["scaled_dot_product_attention"](query, key, value, attn_mask, 0.0, **options)
-
-    for name in names:
-        setattr(F, name, lambda x, *_, **__: x)
-    F.scaled_dot_product_attention = attention
-    try:
-        yield
-    finally:
-        for name, function in kept.items():
-            setattr(F, name, function)
-
-
 def precise_gradients(module, inputs, loss):
     """Name -> gradient or None of one step in double precision."""
     twin = copy.deepcopy(module).double()
     inputs = {n: v.double() if v.is_floating_point() else v for n, v in inputs.items()}
     wrapper = with_loss(twin, list(inputs), loss)[0]
-    with undropped():
+    with undropped(wrapper):
         return step(wrapper, inputs, manifest.canonical_names(wrapper))[1]
 
 
@@ -134,7 +134,7 @@ def compare_step(model, facts, module, inputs, loss, dtcc, tolerance):
     initial = {i.name: onnx.numpy_helper.to_array(i) for i in model.graph.initializer}
     twin = copy.deepcopy(module)
     wrapper = with_loss(twin, list(inputs), loss)[0]
-    with undropped():
+    with undropped(wrapper):
         expected, gradients, _ = step(wrapper, inputs, manifest.canonical_names(wrapper))
     with tempfile.TemporaryDirectory(prefix="dtcc_export.") as folder:
         got, after = gradients_by_dtcc(model, inputs, folder, dtcc)

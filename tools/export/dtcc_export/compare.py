@@ -8,6 +8,7 @@ leaves in every buffer must be equal: whatever tracing loses, and nobody thought
 import contextlib
 
 import torch
+import torch.nn.functional as F
 
 from . import forms, manifest
 from .losses import ExportError
@@ -64,17 +65,56 @@ def step(module, inputs, names):
                 {n: b.detach().clone() for n, b in module.named_buffers()})
 
 
-def runnable(program):
+@contextlib.contextmanager
+def undropped(module):
+    """PyTorch's dropouts do nothing, in training mode too, and those of the module's recurrent layers."""
+    names = [n for n in dir(F) if n.endswith("dropout") or n.startswith("dropout") or n.startswith("feature_")]
+    kept = {n: getattr(F, n) for n in names} | {"scaled_dot_product_attention": F.scaled_dot_product_attention}
+
+    def attention(query, key, value, attn_mask=None, dropout_p=0.0, **options):
+        return kept["scaled_dot_product_attention"](query, key, value, attn_mask, 0.0, **options)
+
+    recurrent = {layer: layer.dropout for layer in module.modules() if isinstance(layer, torch.nn.RNNBase)}
+    for name in names:
+        setattr(F, name, lambda x, *_, **__: x)
+    F.scaled_dot_product_attention = attention
+    for layer in recurrent:
+        layer.dropout = 0.0
+    try:
+        yield
+    finally:
+        for layer, rate in recurrent.items():
+            layer.dropout = rate
+        for name, function in kept.items():
+            setattr(F, name, function)
+
+
+def runnable(program, drops):
     """The program as a module in which stop_gradient is detach(): no gradient is computed for what it holds back. Experts
-    that are picked for each row are multiplied one after the other: a copy for each row may be larger than the memory."""
+    that are picked for each row are multiplied one after the other: a copy for each row may be larger than the memory.
+    Dropouts do nothing unless `drops`."""
     module = program.module()
     for node in list(module.graph.nodes):
+        if not drops:
+            keep_all(node)
         if node.target is STOP:
             node.target = detached
         elif node.target is aten.bmm.default:
             multiply_by_picked(node)
     module.recompile()
     return module
+
+
+def keep_all(node):
+    """Makes 0 of the rate at which a call drops cells."""
+    schema = getattr(node.target, "_schema", None)
+    names = [argument.name for argument in schema.arguments] if schema else []
+    for rate in {"dropout", "dropout_p", *(["p"] if "dropout" in str(node.target) else [])}.intersection(names):
+        place = names.index(rate)
+        if place < len(node.args):
+            node.update_arg(place, 0.0)
+        elif rate in node.kwargs:
+            node.update_kwarg(rate, 0.0)
 
 
 def detached(x):
@@ -118,23 +158,24 @@ def differing(wanted, got, tolerance):
             or g is not None and not distance(g, got[n]) <= tolerance * max(float(g.double().norm()), 1e-3 * total)]
 
 
-def check_trace(program, wrapper, inputs, followed, tolerance=1e-3):
+def check_trace(program, wrapper, inputs, followed, drops=True, tolerance=1e-3):
     """Raises ExportError where the program would train otherwise, or where forward changes a buffer that is not
-    `followed`; returns the parameters that have no gradient."""
+    `followed`; returns the parameters that have no gradient. Neither drops cells unless `drops`: a trace that computes more
+    cells than the module draws other numbers."""
     if any(t.is_meta for t in (*wrapper.parameters(), *wrapper.buffers())):
         return set()
     if not any(p.requires_grad for p in wrapper.parameters()):
         return set()
     names = manifest.canonical_names(wrapper)
     before = {n: b.detach().clone() for n, b in wrapper.named_buffers()}
-    with forms.experts(wrapper, "eager"):
+    with forms.experts(wrapper, "eager"), contextlib.nullcontext() if drops else undropped(wrapper):
         loss, gradients, buffers = step(wrapper, inputs, names)
     lost = [n.removeprefix("model.") for n, b in buffers.items()
             if n not in followed and n in before and not torch.equal(b, before[n])]
     if lost:
         raise ExportError(f"forward changes the buffers {listed(lost)} inside an operation that cannot be exported, such as "
                           "a norm that moves a view of a buffer; give it buffers of their own, or switch that off")
-    traced_loss, traced, traced_buffers = step(runnable(program), inputs, names)
+    traced_loss, traced, traced_buffers = step(runnable(program, drops), inputs, names)
     if not torch.allclose(traced_loss.double(), loss.double(), rtol=tolerance, equal_nan=True):
         raise ExportError(f"the module computes {float(loss.double().sum()):.6g} on the example and its trace "
                           f"{float(traced_loss.double().sum()):.6g}: forward does something that cannot be traced, such "

@@ -15,6 +15,8 @@ import warnings
 from unittest import mock
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.nn.utils import rnn
 
 from .losses import ExportError, ExportWarning
@@ -47,8 +49,23 @@ def refuse(what):
                       "read it; call pad_packed_sequence and mask what lies behind the lengths")
 
 
-def pack(input, lengths, batch_first, enforce_sorted):
-    """pack_padded_sequence. Samples keep their order, sorted or not."""
+class Listed(list):
+    """tolist() of a vector of lengths, which it knows."""
+
+    def __init__(self, numbers, vector):
+        super().__init__(numbers)
+        self.vector = vector
+
+
+def listed(vector, tolist):
+    numbers = tolist(vector)
+    return Listed(numbers, vector) if vector.dim() == 1 and not vector.is_floating_point() else numbers
+
+
+def pack(input, lengths, batch_first, enforce_sorted, packs):
+    """pack_padded_sequence. Samples keep their order, sorted or not. What is packed is added to `packs`."""
+    lengths = lengths.vector if isinstance(lengths, Listed) else lengths
+    packs.append(input)
     return Padded(input.transpose(0, 1) if batch_first else input, torch.as_tensor(lengths))
 
 
@@ -127,17 +144,19 @@ def pad_code(sequence, batch_first=False, padding_value=0.0, total_length=None):
 
 @contextlib.contextmanager
 def as_padded():
-    """While a module is traced, packed sequences are padded ones."""
-    cut = []
+    """While a module is traced, packed sequences are padded ones. Gives a list of what was packed."""
+    cut, packs = [], []
     with contextlib.ExitStack() as replaced:
-        for function, code, name, ours in ((rnn.pack_padded_sequence, pack_code, "_dtcc_pack", pack),
+        for function, code, name, ours in ((rnn.pack_padded_sequence, pack_code, "_dtcc_pack", functools.partial(pack, packs=packs)),
                                            (rnn.pad_packed_sequence, pad_code, "_dtcc_pad", functools.partial(pad, cut=cut))):
             replaced.enter_context(mock.patch.object(rnn, name, ours, create=True))
             replaced.callback(setattr, function, "__code__", function.__code__)
             function.__code__ = code.__code__
         for layer in (torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN):
             replaced.enter_context(mock.patch.object(layer, "forward", of_layer(layer.forward)))
-        yield
+        for kind in (torch.Tensor, FakeTensor, FunctionalTensor):
+            replaced.enter_context(mock.patch.object(kind, "tolist", functools.partialmethod(listed, kind.tolist)))
+        yield packs
     if cut:
         warnings.warn(f"pad_packed_sequence keeps all {cut[0]} steps of the batch, where PyTorch cuts it at its longest sample: a "
                       "mean over steps counts the padding too; with total_length= both are the same", ExportWarning, stacklevel=2)

@@ -1,0 +1,42 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Dropout among rows that a mask picks and in packed sequences, where a trace draws other numbers than the module: the export
+compares both without. dropped_rows.py FOLDER"""
+import os
+import sys
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence
+
+import dtcc_export
+
+
+class Picked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.drop, self.head = nn.Embedding(9, 8), nn.Dropout(0.3), nn.Linear(8, 9)
+
+    def forward(self, ids, labels):
+        keep = labels >= 0
+        return F.cross_entropy(self.head(self.drop(torch.tanh(self.table(ids))[keep])), labels[keep])
+
+
+class Packed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.LSTM(3, 4, num_layers=2, dropout=0.2, bidirectional=True, batch_first=True)
+
+    def forward(self, x, lengths):
+        _, (state, cell) = self.layers(pack_padded_sequence(x, lengths.cpu(), True, enforce_sorted=False))
+        return state.square().mean() + cell.square().mean()
+
+
+MODELS = ((Picked(), {"ids": torch.randint(0, 9, (4, 6)), "labels": torch.randint(-4, 9, (4, 6))}),
+          (Packed(), {"x": torch.rand(4, 5, 3), "lengths": torch.tensor([5, 1, 3, 4])}))
+for model, inputs in MODELS:
+    path = os.path.join(sys.argv[1], "model.onnx")
+    dtcc_export.export(model, inputs, path)
+    loss, gradient = dtcc_export.check(path, model, inputs)
+    print(f"{type(model).__name__}: {'equal' if loss < 1e-5 and gradient < 1e-5 else (loss, gradient)}")
