@@ -108,9 +108,16 @@ def soft(net, h, labels, y):
     return F.cross_entropy(net.head(h)[keep], target) + F.kl_div(F.log_softmax(net.head(h)[keep], -1), target, reduction="batchmean")
 
 
+def balanced(net, h, labels, y):
+    """Classes weigh the less, the more labels there are of them."""
+    keep = labels >= 0
+    counts = torch.bincount(labels.clamp(min=0).view(-1), minlength=CLASSES) + 1
+    return F.cross_entropy(net.head(h)[keep], labels[keep], weight=1 / counts.to(h.dtype))
+
+
 MODELS = {form.__name__: lambda form=form: Network(form) for form in (
     words, masks_alike, places, coordinates, head_of_picked, depth, missing, absolute, distances, similar, of_cells, answers,
-    prototype, soft)}
+    prototype, soft, balanced)}
 
 
 def inputs():

@@ -96,11 +96,19 @@ def probability_loss(input, target, weight=None, size_average=None, reduce=None,
     return each if reduction == "none" else each.mean() if reduction == "mean" else each.sum()
 
 
-BINARY_CROSS_ENTROPY = functional.binary_cross_entropy
+def counts(input, weights=None, minlength=0):
+    """torch.bincount, whose result is as long as the data say. Here it has `minlength` counts, and no number beyond is counted."""
+    if not minlength:
+        return BINCOUNT(input, weights, minlength)
+    each = input.unsqueeze(-1) == torch.arange(minlength, device=input.device)
+    return each.sum(0) if weights is None else (each * weights.unsqueeze(-1)).sum(0)
+
+
+BINARY_CROSS_ENTROPY, BINCOUNT = functional.binary_cross_entropy, torch.bincount
 # (owner, name) -> the form of a function of PyTorch that looks at its operands' values, which no trace has, or its refusal.
 FUNCTIONS = {(functional, "gaussian_nll_loss"): gaussian_loss, (functional, "binary_cross_entropy"): probability_loss,
              **{(owner, name): form for owner in (torch, torch.Tensor)
-                for name, form in (("cov", formulas.covariance), ("corrcoef", formulas.correlation))}}
+                for name, form in (("cov", formulas.covariance), ("corrcoef", formulas.correlation), ("bincount", counts))}}
 
 
 @contextlib.contextmanager

@@ -1,7 +1,10 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Dropout among rows that a mask picks and in packed sequences, where a trace draws other numbers than the module: the export
-compares both without. dropped_rows.py FOLDER"""
+"""Modules that are compared with their files in a way of their own: checked_forms.py FOLDER
+
+With dropout among rows that a mask picks and in packed sequences, a trace draws other numbers than the module. ONNX's reference
+evaluator gives an LSTM no cell, and a log_softmax minus infinity where the softmax is 0.
+"""
 import os
 import sys
 
@@ -33,8 +36,24 @@ class Packed(nn.Module):
         return state.square().mean() + cell.square().mean()
 
 
+class Contrasted(nn.Module):
+    """The supervised contrastive loss: a sample is no pair of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 8)
+
+    def forward(self, x, labels):
+        rows = F.normalize(self.layer(x), dim=1)
+        same = torch.eye(x.shape[0], dtype=torch.bool)
+        pairs = (labels[:, None] == labels[None]) & ~same
+        scores = (rows @ rows.T / 0.1).masked_fill(same, -1e9).log_softmax(1)
+        return -((scores * pairs).sum(1) / pairs.sum(1).clamp(min=1)).mean()
+
+
 MODELS = ((Picked(), {"ids": torch.randint(0, 9, (4, 6)), "labels": torch.randint(-4, 9, (4, 6))}),
-          (Packed(), {"x": torch.rand(4, 5, 3), "lengths": torch.tensor([5, 1, 3, 4])}))
+          (Packed(), {"x": torch.rand(4, 5, 3), "lengths": torch.tensor([5, 1, 3, 4])}),
+          (Contrasted(), {"x": torch.rand(6, 3), "labels": torch.tensor([0, 1, 0, 1, 2, 2])}))
 for model, inputs in MODELS:
     path = os.path.join(sys.argv[1], "model.onnx")
     dtcc_export.export(model, inputs, path)
