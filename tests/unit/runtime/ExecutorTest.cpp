@@ -224,6 +224,7 @@ TEST_P(Executor, KernelsSeeTheirContextAndCoverTheirRange) {
 
 TEST_P(Executor, PutsMicroBatchesInTheSlotsOfAnOrder) {
   ImageBuilder b;
+  b.axis("dp", 1);
   b.axis("mb", 2, DTCC_AXIS_TIME);
   uint32_t arena = b.arena("work"), context = b.view(arena, DTCC_I64, {4}, 3);
   std::vector<uint32_t> slots;

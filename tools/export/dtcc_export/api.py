@@ -361,6 +361,7 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
     with surgery.hidden(graph, kept + statistics), surgery.distinct_dropouts(graph), surgery.exact_constants(), \
             surgery.quick_matches():
         onnxscript.optimizer.optimize_ir(model)
+    surgery.flatten_axes(graph)
     surgery.drop_traces(model)
     operators.define(model)
 

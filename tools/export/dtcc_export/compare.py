@@ -71,8 +71,8 @@ def undropped(module):
     names = [n for n in dir(F) if n.endswith("dropout") or n.startswith("dropout") or n.startswith("feature_")]
     kept = {n: getattr(F, n) for n in names} | {"scaled_dot_product_attention": F.scaled_dot_product_attention}
 
-    def attention(query, key, value, attn_mask=None, dropout_p=0.0, **options):
-        return kept["scaled_dot_product_attention"](query, key, value, attn_mask, 0.0, **options)
+    def attention(query, key, value, attn_mask=None, dropout_p=0.0, *others, **options):
+        return kept["scaled_dot_product_attention"](query, key, value, attn_mask, 0.0, *others, **options)
 
     recurrent = {layer: layer.dropout for layer in module.modules() if isinstance(layer, torch.nn.RNNBase)}
     for name in names:

@@ -192,6 +192,17 @@ def separate_names(graph):
             used.add(value.name)
 
 
+def flatten_axes(graph):
+    """The axis of a CumSum is a scalar: the exporter's logcumsumexp gives it as a vector of one cell."""
+    for node in graph:
+        axis = node.inputs[1] if node.op_type == "CumSum" else None
+        if axis is not None and axis.const_value is not None and len(axis.const_value.shape) == 1:
+            scalar = ir.Value(name=f"{node.outputs[0].name}_axis", const_value=ir.tensor(axis.const_value.numpy().reshape(())))
+            scalar.shape, scalar.dtype = scalar.const_value.shape, scalar.const_value.dtype
+            graph.initializers[scalar.name] = scalar
+            node.replace_input_with(1, scalar)
+
+
 def drop_traces(model):
     """Removes what only debugging the exporter needs: local paths, and most of a small file's size."""
     for node in ir.traversal.RecursiveGraphIterator(model.graph):
