@@ -5,6 +5,7 @@ import os
 import sys
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 import dtcc_export
@@ -52,7 +53,21 @@ def last(net, h, labels):
     return h[labels > 0][-1].mean()
 
 
-for use in (counted, normalized, looped, compared, by_two, spread, chosen, last):
+def in_place(net, h, labels):
+    rows = h[labels > 0]
+    rows.clamp_(min=0)
+    return rows.mean()
+
+
+def as_weight(net, h, labels):
+    return F.linear(h[:, 0], h[labels > 0]).square().mean()
+
+
+def parted(net, h, labels):
+    return h[labels > 0].view(2, -1).square().mean()
+
+
+for use in (counted, normalized, looped, compared, by_two, spread, chosen, last, in_place, as_weight, parted):
     try:
         dtcc_export.export(Model(use), {"x": torch.rand(4, 5, 3), "labels": torch.randint(1, 4, (4, 5))},
                            os.path.join(sys.argv[1], "model.onnx"))

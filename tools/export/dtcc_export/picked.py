@@ -5,7 +5,9 @@ each row by itself computes all of them, and a sum, a mean or a loss counts thos
 
 A row that is not picked may hold anything (a label of -100, a target that is not a number), and zero times what becomes of it
 need not be zero. Other values stand in its place where floats are computed: `ordinary` ones, at which common functions have no
-pole and no kink.
+pole and no kink. They are put there once, and again before functions with poles.
+
+Module and trace are compared behind all this (compare.py): what is not the same is refused there.
 """
 import dataclasses
 import functools
@@ -24,9 +26,16 @@ CELLWISE = frozenset("""
     abs add sub subtract mul multiply div divide true_divide truediv floordiv floor_divide pow square sqrt rsqrt exp exp2 expm1 log log1p
     log2 log10 sin cos tan tanh sigmoid logsigmoid relu relu6 gelu silu mish elu selu celu leaky_relu softplus softsign hardtanh
     hardsigmoid hardswish erf reciprocal neg negative pos sign clamp clip clamp_min clamp_max minimum maximum where lerp atan atan2 asin
-    acos sinh cosh asinh acosh round floor ceil trunc remainder fmod mod rsub radd rmul rtruediv rpow eq ne gt ge lt le logical_and
+    acos sinh cosh asinh round floor ceil trunc remainder fmod mod rsub radd rmul rtruediv rpow eq ne gt ge lt le logical_and
     logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_xor bitwise_not and or xor invert isnan isfinite isinf nan_to_num
-    float double half bfloat16 long int bool to type type_as clone detach contiguous requires_grad dropout xlogy logit
+    dropout xlogy logit
+""".split())
+# Functions that change no value of a float.
+AS_IS = frozenset("float double half bfloat16 long int bool to type type_as clone detach contiguous".split())
+# Functions that are not finite at some numbers.
+POLES = frozenset("""
+    div divide true_divide truediv rtruediv reciprocal pow rpow sqrt rsqrt log log1p log2 log10 atan2 asin acos xlogy logit fmod remainder
+    mod norm vector_norm std var normalize cosine_similarity pairwise_distance
 """.split())
 # Functions that compute each row by itself, along what `dim` says or along the last dimensions.
 ROWWISE = frozenset("""
@@ -77,13 +86,19 @@ class Place:
 class Picked:
     """A value in the place of x[mask]: all rows of x, its masked dimensions joined to one, and the mask (rows).
 
-    `places`: the coordinates of which this is one, or all side by side, where it is what nonzero() gives; else None."""
+    `is_finite`: whether the rows that are not picked were computed of ordinary values. `places`: the coordinates of which
+    this is one, or all side by side, where it is what nonzero() gives; else None."""
 
-    def __init__(self, rows, mask, places=None):
-        self.rows, self.mask, self.places = rows, mask, places
+    def __init__(self, rows, mask, is_finite=False, places=None):
+        self.rows, self.mask, self.is_finite, self.places = rows, mask, is_finite, places
 
     def over_rows(self, like):
         return self.mask.reshape(-1, *[1] * (like.dim() - 1))
+
+    @property
+    def finite(self):
+        """The rows with finite values in those that are not picked, and ordinary ones if they were not computed of such."""
+        return self.rows if self.is_finite and self.rows.is_floating_point() else self.filled
 
     @functools.cached_property
     def filled(self):
@@ -124,7 +139,7 @@ class Picked:
         return iter(self.columns())
 
     def columns(self):
-        return [Picked(place.cells, self.mask, [place]) for place in self.places]
+        return [Picked(place.cells, self.mask, places=[place]) for place in self.places]
 
     def __getattr__(self, name):
         if name.startswith("__") or not hasattr(torch.Tensor, name):
@@ -168,25 +183,34 @@ def common_mask(name, picked):
     return picked[0].mask
 
 
-def on_all(function, args, kwargs, filled=True):
-    """The call on all rows, whose result is picked as its operands are."""
+def on_all(function, args, kwargs, is_view=False):
+    """The call on all rows, whose result is picked as its operands are. A view takes them as they are."""
     name, picked = name_of(function), all_picked((*args, *kwargs.values()))
     mask = common_mask(name, picked)
-    whole = [each(values, lambda one: one.filled if filled else one.rows) for values in (list(args), list(kwargs.values()))]
-    result = function(*whole[0], **dict(zip(kwargs, whole[1])))
-    if isinstance(result, tuple):
-        return tuple(Picked(part, mask) for part in result)
-    if not isinstance(result, torch.Tensor) or result.dim() == 0 or result.shape[0] != mask.shape[0]:
+
+    def rows(one):
+        return one.rows if is_view else one.filled if name in POLES else one.finite
+    kwargs = {key: False if key == "inplace" else value for key, value in kwargs.items()}
+    result = function(*each(list(args), rows), **{key: each(value, rows) for key, value in kwargs.items()})
+    parts = result if isinstance(result, tuple) else [result]
+    if any(not isinstance(part, torch.Tensor) or part.dim() == 0 or part.shape[0] != mask.shape[0] for part in parts):
         refuse(f"'{name}' mixes rows that a mask picks")
-    return Picked(result, mask)
+    made = [Picked(part, mask, not is_view or all(one.is_finite for one in picked)) for part in parts]
+    return type(result)(made) if isinstance(result, tuple) else made[0]
+
+
+def check_rows(name, args, kwargs):
+    """Refuses operands whose rows would meet others than they meet in PyTorch."""
+    picked, others = all_picked((*args, *kwargs.values())), []
+    for value in (*args, *kwargs.values()):
+        others += [v for v in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(v, torch.Tensor)]
+    dims = picked[0].dim()
+    if any(one.dim() != dims for one in picked) or any(o.dim() > dims or o.dim() == dims and o.shape[0] != 1 for o in others):
+        refuse(f"'{name}' takes rows that a mask picks and others")
 
 
 def cellwise(function, args, kwargs):
-    picked = all_picked((*args, *kwargs.values()))
-    dims = picked[0].dim()
-    others = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
-    if any(one.dim() != dims for one in picked) or any(o.dim() > dims or o.dim() == dims and o.shape[0] != 1 for o in others):
-        refuse(f"'{name_of(function)}' takes rows that a mask picks and others")
+    check_rows(name_of(function), args, kwargs)
     return on_all(function, args, kwargs)
 
 
@@ -236,11 +260,13 @@ def rowwise(function, args, kwargs):
     if name == "squeeze" and dims is None:
         dims = [1]
     if dims is not None and 0 not in dims:
-        if name in ("matmul", "rmatmul") and not (isinstance(args[0], Picked) and not isinstance(args[1], Picked) and args[1].dim() <= 2):
-            refuse("a product goes over rows that a mask picks")
-        if name == "embedding" and not isinstance(args[1] if len(args) > 1 else kwargs["weight"], torch.Tensor):
-            refuse("rows that a mask picks are a table")
-        return on_all(function, args, kwargs, filled=name not in ("getitem", "unsqueeze", "squeeze", "cat", "concat", "stack"))
+        is_matrix = len(args) > 1 and isinstance(args[1], torch.Tensor) and args[1].dim() <= 2
+        if name in ALONG_LAST and (not isinstance(args[0], Picked) or len(all_picked((*args, *kwargs.values()))) > 1) or \
+                name in ("matmul", "rmatmul") and not is_matrix:
+            refuse(f"'{name}' mixes rows that a mask picks")
+        if name not in ALONG_LAST:
+            check_rows(name, args, kwargs)
+        return on_all(function, args, kwargs, is_view=name in ("getitem", "unsqueeze", "squeeze", "cat", "concat", "stack"))
     if not isinstance(args[0], Picked):
         refuse(f"'{name}' joins rows that a mask picks to others")
     return reduced(function, args, dims, kwargs)
@@ -253,13 +279,14 @@ def reshaped(function, args, kwargs):
     if name_of(function) == "flatten":
         if picked.dim() > 1 and sizes[:1] != [1]:
             refuse("'flatten' joins rows that a mask picks")
-        return on_all(function, args, kwargs, filled=False)
+        return on_all(function, args, kwargs, is_view=True)
     inside = [size for size in sizes[1:] if not isinstance(size, torch.Tensor)]
     cells = picked.rows[0].numel()
     product = functools.reduce(lambda a, b: a * b, inside, 1)
-    if len(inside) != len(sizes) - 1 or product != cells and -1 not in inside or kwargs:
+    keeps_rows = sizes and (isinstance(sizes[0], torch.Tensor) or sizes[0] == -1)
+    if not keeps_rows or len(inside) != len(sizes) - 1 or product != cells and -1 not in inside or kwargs:
         refuse(f"'{name_of(function)}' joins or parts rows that a mask picks")
-    return Picked(picked.rows.reshape(picked.rows.shape[0], *sizes[1:]), picked.mask)
+    return Picked(picked.rows.reshape(picked.rows.shape[0], *sizes[1:]), picked.mask, picked.is_finite)
 
 
 def of_classes(function, args, kwargs):
@@ -270,6 +297,7 @@ def of_classes(function, args, kwargs):
     rows, target = given["input"], given["target"]
     if not isinstance(rows, Picked) or not isinstance(target, Picked):
         refuse(f"'{name_of(function)}' takes rows that a mask picks and others")
+    check_reduction(function, given)
     common_mask(name_of(function), [rows, target])
     options = {key: given[key] for key in ("weight", "ignore_index", "label_smoothing") if key in given}
     if target.rows.is_floating_point():
@@ -279,11 +307,17 @@ def of_classes(function, args, kwargs):
     return Picked(result, rows.mask) if given["reduction"] == "none" else result
 
 
+def check_reduction(function, kwargs):
+    if kwargs.get("size_average") is not None or kwargs.get("reduce") is not None:
+        refuse(f"'{name_of(function)}' takes size_average or reduce with rows that a mask picks", "say reduction=")
+
+
 def of_cells(function, args, kwargs):
     """Losses that are one for each cell or row before they are summed up."""
     reduction = kwargs.get("reduction", "mean")
-    if kwargs.get("size_average") is not None or kwargs.get("reduce") is not None:
-        refuse(f"'{name_of(function)}' takes size_average or reduce with rows that a mask picks")
+    check_reduction(function, kwargs)
+    if name_of(function) not in ("cross_entropy", "nll_loss"):  # whose weights are a vector of classes
+        check_rows(name_of(function), args, kwargs)
     losses = on_all(function, args, {**kwargs, "reduction": "none"})
     if reduction == "none":
         return losses
@@ -296,6 +330,8 @@ def of_cells(function, args, kwargs):
 def apply(function, args, kwargs):
     """A call of PyTorch's of which an operand is picked."""
     name = name_of(function)
+    if getattr(function, "__name__", "").endswith("_") and not function.__name__.startswith("__"):
+        refuse(f"'{function.__name__}' changes rows that a mask picks", "leave out the underscore")
     if name in ("cross_entropy", "nll_loss"):
         return of_classes(function, args, kwargs)
     if name in LOSSES:
@@ -315,6 +351,8 @@ def apply(function, args, kwargs):
         return cellwise(function, args, kwargs)
     if name in ROWWISE:
         return rowwise(function, args, kwargs)
+    if name in AS_IS and isinstance(first, Picked):
+        return on_all(function, args, kwargs, is_view=True)
     if name in CELLWISE:
         return cellwise(function, args, kwargs)
     refuse(f"'{name}' takes rows that a mask picks")
@@ -326,7 +364,7 @@ def indexed(x, index):
     if isinstance(x, Picked):
         is_column = x.places is not None and len(parts) == 2 and parts[0] == slice(None) and isinstance(parts[1], int)
         return x.columns()[parts[1]] if is_column else None
-    if not parts or not all(isinstance(part, Picked) for part in parts):
+    if not parts or not all(isinstance(part, Picked) and part.dtype != torch.bool for part in parts):
         return None
     mask, places = common_mask("getitem", parts), [part.places[0] if part.places and part.ndim == 1 else None for part in parts]
     dims = len(parts)
@@ -371,7 +409,7 @@ class Picking(TorchFunctionMode):
         for dim, size in enumerate(sizes):
             cells = torch.arange(size, device=mask.device).reshape(-1, *[1] * (len(sizes) - 1 - dim)).expand(sizes).reshape(-1)
             places.append(Place(cells, dim, sizes))
-        picked = Picked(torch.stack([place.cells for place in places], 1), self.rows_of(mask), places)
+        picked = Picked(torch.stack([place.cells for place in places], 1), self.rows_of(mask), places=places)
         return tuple(picked.columns()) if as_tuple else picked
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
