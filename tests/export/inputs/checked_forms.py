@@ -61,6 +61,17 @@ class Attended(nn.Module):
         return torch.logcumsumexp(self.layer(x), 1).square().mean()
 
 
+class Normed(nn.Module):
+    """Its layer holds a weight that forward computes, which PyTorch does not copy."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.utils.weight_norm(nn.Linear(3, 8))
+
+    def forward(self, x):
+        return self.layer(x).square().mean()
+
+
 class Drawn(nn.Module):
     def __init__(self):
         super().__init__()
@@ -74,7 +85,7 @@ class Drawn(nn.Module):
 MODELS = ((Picked(), {"ids": torch.randint(0, 9, (4, 6)), "labels": torch.randint(-4, 9, (4, 6))}),
           (Packed(), {"x": torch.rand(4, 5, 3), "lengths": torch.tensor([5, 1, 3, 4])}),
           (Contrasted(), {"x": torch.rand(6, 3), "labels": torch.tensor([0, 1, 0, 1, 2, 2])}),
-          (Attended(), {"x": torch.rand(4, 5, 8)}), (Drawn(), {"x": torch.rand(4, 3)}))
+          (Attended(), {"x": torch.rand(4, 5, 8)}), (Normed(), {"x": torch.rand(4, 3)}), (Drawn(), {"x": torch.rand(4, 3)}))
 for model, inputs in MODELS:
     path = os.path.join(sys.argv[1], "model.onnx")
     dtcc_export.export(model, inputs, path)

@@ -125,9 +125,16 @@ def run(model, inputs, reference=False):
     return onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, feeds)[0]
 
 
+def twin_of(module):
+    """A copy of the module. A tensor that forward computes anew and leaves in it, such as the weight of the old weight_norm, is
+    none that PyTorch copies: the twin has its values."""
+    computed = [value for each in module.modules() for value in vars(each).values() if isinstance(value, torch.Tensor) and not value.is_leaf]
+    return copy.deepcopy(module, {id(value): value.detach().clone() for value in computed})
+
+
 def precise_gradients(module, inputs, loss):
     """Name -> gradient or None of one step in double precision."""
-    twin = copy.deepcopy(module).double()
+    twin = twin_of(module).double()
     inputs = {n: v.double() if v.is_floating_point() else v for n, v in inputs.items()}
     wrapper = with_loss(twin, list(inputs), loss)[0]
     with undropped(wrapper):
@@ -137,7 +144,7 @@ def precise_gradients(module, inputs, loss):
 def compare_step(model, facts, module, inputs, loss, dtcc, tolerance):
     """One step of SGD by PyTorch and by dtcc. Returns the greatest distance of a gradient, relative to its norm."""
     initial = {i.name: onnx.numpy_helper.to_array(i) for i in model.graph.initializer}
-    twin = copy.deepcopy(module)
+    twin = twin_of(module)
     wrapper = with_loss(twin, list(inputs), loss)[0]
     with undropped(wrapper):
         expected, gradients, _ = step(wrapper, inputs, manifest.canonical_names(wrapper))
@@ -184,7 +191,7 @@ def check(path, module, example_inputs, loss=None, tolerance=1e-3):
               for k, (name, value) in enumerate(named_inputs(module, example_inputs).items())}
 
     def difference(train):
-        twin = copy.deepcopy(module)  # running statistics move in training mode: not the user's
+        twin = twin_of(module)  # running statistics move in training mode: not the user's
         if not train:
             twin.eval()
         # Gradients are wanted, as in the user's loop: hooks are registered on tensors that have them.
