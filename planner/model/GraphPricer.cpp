@@ -8,8 +8,9 @@
 #include "planner/model/GraphPricer.h"
 #include "planner/problem/StageBound.h"
 #include "planner/transformer/Memory.h"
+#include <map>
 #include <set>
-#include <unordered_set>
+#include <tuple>
 
 using namespace mlir;
 
@@ -17,35 +18,49 @@ namespace dtcc::spmd {
 
 using plan::Parallelism;
 
-namespace {
-/// Compares shapes without their stationary weights.
-struct TwinTraits {
-  static Parallelism twinOf(Parallelism shape) {
-    shape.stationaryWeights = false;
-    return shape;
-  }
-  size_t operator()(const Parallelism *shape) const {
-    return llvm::hash_combine(shape->dp, shape->tp, shape->cp, shape->ep, shape->pp, shape->microbatches, shape->zero,
-                              int(shape->schedule), shape->virtualStages, shape->offload.optimizer,
-                              shape->sequenceParallel, int(shape->exchange));
-  }
-  bool operator()(const Parallelism *a, const Parallelism *b) const { return twinOf(*a) == twinOf(*b); }
-};
-} // namespace
+/// Whether two shapes differ in their weights, exchanges and schedules alone.
+static bool areNear(const Parallelism &a, const Parallelism &b) {
+  auto sizes = [](const Parallelism &shape) {
+    return std::tie(shape.dp, shape.tp, shape.cp, shape.ep, shape.pp, shape.microbatches, shape.zero,
+                    shape.offload.optimizer, shape.sequenceParallel);
+  };
+  return sizes(a) == sizes(b);
+}
 
-/// Removes shapes with stationary weights that are placed as the same shape without them, if that one is there too.
+/// Removes shapes with stationary weights that are placed as the same shape without them, if that one is there too. A
+/// space has both in one run of shapes that are near each other, and in the same order.
 void GraphPricer::removeStationaryTwins(std::vector<Parallelism> &shapes) {
-  std::unordered_set<const Parallelism *, TwinTraits, TwinTraits> others;
-  for (const Parallelism &shape : shapes)
-    if (!shape.stationaryWeights && shape.tp > 1)
-      others.insert(&shape);
-  std::vector<bool> isTwin(shapes.size());
-  for (size_t i = 0; i < shapes.size(); ++i)
-    isTwin[i] = placements().gathersNoWeights(shapes[i]) && others.contains(&shapes[i]);
-  // The set points into the shapes.
-  others.clear();
-  size_t number = 0;
-  std::erase_if(shapes, [&](const Parallelism &) { return isTwin[number++]; });
+  /// By tp, cp, ep and sequence parallelism.
+  std::map<std::tuple<int64_t, int64_t, int64_t, bool>, bool> alike;
+  auto isAlike = [&](const Parallelism &shape) {
+    auto [at, isNew] = alike.try_emplace({shape.tp, shape.cp, shape.ep, shape.sequenceParallel});
+    if (isNew)
+      at->second = placements().gathersNoWeights(shape);
+    return at->second;
+  };
+  size_t kept = 0;
+  std::vector<Parallelism> others;
+  for (size_t first = 0, last = 0; first < shapes.size(); first = last) {
+    others.clear();
+    for (last = first; last < shapes.size() && areNear(shapes[first], shapes[last]); ++last)
+      if (!shapes[last].stationaryWeights)
+        others.push_back(shapes[last]);
+    size_t next = 0;
+    for (size_t i = first; i < last; ++i) {
+      Parallelism twin = shapes[i];
+      twin.stationaryWeights = false;
+      if (shapes[i].stationaryWeights && isAlike(shapes[i])) {
+        if (next == others.size() || others[next] != twin)
+          next = size_t(llvm::find(others, twin) - others.begin());
+        if (next < others.size()) {
+          ++next;
+          continue;
+        }
+      }
+      shapes[kept++] = shapes[i];
+    }
+  }
+  shapes.resize(kept);
 }
 
 bool GraphPricer::prepare(std::vector<Parallelism> &shapes) {

@@ -11,6 +11,7 @@
 #include "planner/problem/InParallel.h"
 #include "planner/transformer/Transformer.h"
 #include "llvm/ADT/StringSet.h"
+#include <set>
 
 using namespace mlir;
 
@@ -373,6 +374,15 @@ bool PlacementCache::gathersNoWeights(const Parallelism &shape) const {
          own->second.plan.ops == at->second.plan.ops && own->second.plan.states == at->second.plan.states;
 }
 
+/// Whether a block alone needs more memory while it runs than a device has, whatever is recomputed and offloaded.
+bool PlacementCache::isTooLarge(const PricedStep &local) const {
+  double all = facts.machine.memoryBytes();
+  if (facts.isMixed || facts.request.anyMemory || all <= 0)
+    return false;
+  return llvm::any_of(local.memory,
+                      [&](const BlockMemory &block) { return *llvm::min_element(block.workingBytes) > all; });
+}
+
 void PlacementCache::prepare(llvm::ArrayRef<const Parallelism *> shapes) {
   place(shapes);
   /// The work of one thread: a split with all its numbers of samples.
@@ -397,11 +407,17 @@ void PlacementCache::prepare(llvm::ArrayRef<const Parallelism *> shapes) {
     std::map<int64_t, std::vector<std::pair<const Parallelism *, PricedStep *>>> asked;
     for (auto [shape, local] : tasks[number].locals)
       asked[facts.localSamples(*shape)].emplace_back(shape, local);
+    // With more samples a block needs more memory: what is too large for few has no price for many.
+    std::set<SequenceExchange> tooLarge;
     for (const auto &[samples, locals] : asked) {
       plan::Plan plan = resize(*locals.front().first, placed);
       SequenceTotals totals;
       std::vector<std::pair<SequenceExchange, const PricedStep *>> others;
       for (auto [shape, local] : locals) {
+        if (tooLarge.contains(shape->exchange)) {
+          local->possible = false;
+          continue;
+        }
         findExchange(*shape, plan, placed, totals, *local);
         if (!local->possible)
           continue;
@@ -409,10 +425,14 @@ void PlacementCache::prepare(llvm::ArrayRef<const Parallelism *> shapes) {
             others, [&](const auto &other) { return other.second->sequence.entries == local->sequence.entries; });
         if (same != others.end()) {
           local->sameAs = same->first;
+          if (tooLarge.contains(same->first))
+            tooLarge.insert(shape->exchange);
           continue;
         }
         price(*shape, plan, placed, *local);
         others.push_back({shape->exchange, local});
+        if (isTooLarge(*local))
+          tooLarge.insert(shape->exchange);
       }
     }
   });

@@ -37,7 +37,7 @@ struct PlacedStep {
 
 /// The priced blocks of a placed step, for a number of samples.
 struct PricedStep {
-  /// False if attentions cannot exchange positions so.
+  /// False if attentions cannot exchange positions so, or if a block alone needs more memory than a device has.
   bool possible = true;
   /// An exchange of positions that moves the same bytes and was priced before, if there is one. Its prices hold here
   /// too.
@@ -117,6 +117,7 @@ private:
   /// The costs of each type of blocks, with the exchanges of attentions and experts.
   std::vector<BlockCost> costsOf(const plan::Plan &plan, PlacedStep &placed, const PricedStep &local);
   std::vector<cost::Layer> layersOf(llvm::ArrayRef<BlockWork> works, const PricedStep &local) const;
+  bool isTooLarge(const PricedStep &local) const;
   PricedStep &findPriced(const plan::Parallelism &shape);
   /// The layouts of a placement are those of all splits that place the model so. On all threads.
   const BlockPrices &pricesOf(plan::Plan plan, SequenceExchange exchange);

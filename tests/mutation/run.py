@@ -427,6 +427,9 @@ MUTATIONS = [
              unit("spmd-held-search", "*Family*")),
     Mutation("search: experts' gradients are reduced once", "planner/model/PlacementCache.cpp",
              "layer.expertParameters = memory.expertParameters;", "", FORECASTS),
+    Mutation("search: a block that takes a tenth of a device is too large", "planner/model/PlacementCache.cpp",
+             "*llvm::min_element(block.workingBytes) > all", "*llvm::min_element(block.workingBytes) > 0.1 * all",
+             unit("spmd-graph-search", "GraphSearchTest.BestOfAllShapes")),
 ]
 
 
