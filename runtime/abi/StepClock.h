@@ -27,6 +27,7 @@
 #include <limits>
 #include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace dtcc {
@@ -85,17 +86,25 @@ private:
     std::vector<double> sent, received;
     size_t room = 0;
   };
+  /// When a command of the action with this number has ended.
+  struct Ended {
+    size_t action = 0;
+    double time = 0;
+  };
   struct Stage {
     std::vector<Issued> log;
     size_t next = 0;
     double actionBegin = 0, latest = 0;
-    std::map<uint32_t, double> streams;     /* when each is free, of those that the running action has used */
-    std::map<uint32_t, double> ended;       /* by command, in the running action */
-    std::map<uint32_t, Channel *> channels; /* by command that sends or receives */
+    std::vector<std::pair<uint32_t, double>> streams; /* when each is free, of those that the running action has used */
+    size_t action = 1;                                /* the number of the running action */
+    uint32_t firstCommand = kEndOfAction;             /* the least of all that are issued */
+    std::vector<Ended> ended;                         /* by command from the first on */
+    std::map<uint32_t, Channel *> channels;           /* by command that sends or receives */
     std::vector<Span> spans;
   };
 
   size_t peerStage(const dtcc_command &row) const;
+  static Ended *find(Stage &stage, uint32_t command);
   bool runNext(Stage &stage);
 
   Tables tables;
@@ -116,6 +125,7 @@ inline size_t StepClock::peerStage(const dtcc_command &row) const {
 
 inline void StepClock::issue(size_t stage, uint32_t command, uint32_t slot) {
   stages[stage].log.push_back({command, slot});
+  stages[stage].firstCommand = std::min(stages[stage].firstCommand, command);
   const dtcc_command &row = tables.commands[command];
   if (row.kind != DTCC_SEND && row.kind != DTCC_RECEIVE)
     return;
@@ -130,22 +140,33 @@ inline void StepClock::issue(size_t stage, uint32_t command, uint32_t slot) {
     channel->room += static_cast<size_t>(tables.attributes[row.first_attribute + 1]);
 }
 
+/// Null if the command has not ended in the running action.
+inline StepClock::Ended *StepClock::find(Stage &stage, uint32_t command) {
+  size_t at = size_t(command) - stage.firstCommand;
+  bool isThere = command >= stage.firstCommand && at < stage.ended.size() && stage.ended[at].action == stage.action;
+  return isThere ? &stage.ended[at] : nullptr;
+}
+
 /// False if it waits for another stage.
 inline bool StepClock::runNext(Stage &stage) {
   auto [number, slot] = stage.log[stage.next];
   if (number == kEndOfAction) {
     stage.actionBegin = stage.latest;
     stage.streams.clear();
-    stage.ended.clear();
+    ++stage.action;
     ++stage.next;
     return true;
   }
   const dtcc_command &row = tables.commands[number];
-  double &free = stage.streams.try_emplace(overlaps ? row.stream : 0, stage.actionBegin).first->second;
-  double begin = free;
+  const uint32_t stream = overlaps ? row.stream : 0;
+  auto free =
+      std::find_if(stage.streams.begin(), stage.streams.end(), [&](const auto &each) { return each.first == stream; });
+  if (free == stage.streams.end())
+    free = stage.streams.insert(free, {stream, stage.actionBegin});
+  double begin = free->second;
   for (uint32_t i = 0; i < row.wait_count; ++i)
-    if (auto found = stage.ended.find(tables.waits[row.first_wait + i].command); found != stage.ended.end())
-      begin = std::max(begin, found->second);
+    if (const Ended *other = find(stage, tables.waits[row.first_wait + i].command))
+      begin = std::max(begin, other->time);
   if (row.kind == DTCC_SEND) {
     Channel &channel = *stage.channels[number];
     if (channel.sent.size() >= channel.room) {
@@ -164,7 +185,11 @@ inline bool StepClock::runNext(Stage &stage) {
     channel.received.push_back(begin + row.seconds);
   }
   double end = begin + row.seconds;
-  free = stage.ended[number] = end;
+  free->second = end;
+  const size_t at = number - stage.firstCommand;
+  if (at >= stage.ended.size())
+    stage.ended.resize(at + 1);
+  stage.ended[at] = {stage.action, end};
   stage.latest = std::max(stage.latest, end);
   stage.spans.push_back({number, slot, begin, end});
   ++stage.next;
@@ -208,16 +233,24 @@ inline StepClock::Parts StepClock::parts(size_t number) const {
     Kind kind;
     uint32_t communicator;
   };
-  std::vector<Edge> edges;
+  // The commands of a stream run one after the other, so their edges are sorted.
+  std::map<uint32_t, std::vector<Edge>> byStream;
   for (const Span &span : stages[number].spans) {
     const dtcc_command &row = tables.commands[span.command];
+    std::vector<Edge> &edges = byStream[overlaps ? row.stream : 0];
     Kind kind = row.kind == DTCC_COLLECTIVE                         ? Collective
                 : row.kind == DTCC_SEND || row.kind == DTCC_RECEIVE ? Message
                                                                     : Compute;
     if (span.end > span.begin)
       edges.insert(edges.end(), {{span.begin, 1, kind, row.communicator}, {span.end, -1, kind, row.communicator}});
   }
-  std::sort(edges.begin(), edges.end(), [](const Edge &a, const Edge &b) { return a.time < b.time; });
+  std::vector<Edge> edges, merged;
+  for (const auto &[stream, own] : byStream) {
+    merged.resize(edges.size() + own.size());
+    std::merge(edges.begin(), edges.end(), own.begin(), own.end(), merged.begin(),
+               [](const Edge &a, const Edge &b) { return a.time < b.time; });
+    edges.swap(merged);
+  }
   Parts parts;
   int running[3] = {};
   std::map<uint32_t, int> groups;
