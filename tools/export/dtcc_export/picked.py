@@ -433,15 +433,19 @@ class Picking(TorchFunctionMode):
 
 
 def depends_on_data(program):
-    """Whether a tensor of a traced program has a size that follows from what inputs or parameters hold."""
+    """Whether a call of a traced program gives as many rows as inputs or parameters say. Sizes that are numbers of the data, such
+    as the counts by which a tensor is split, are other calls' results."""
     signature, known = program.graph_signature, {}
     constants = {*signature.inputs_to_buffers, *signature.inputs_to_lifted_tensor_constants}
     for node in program.graph.nodes:
         if node.op == "placeholder":
             known[node] = node.name in constants
             continue
-        tensors = [n for n in node.all_input_nodes if isinstance(n.meta.get("val"), torch.Tensor)]
-        known[node] = all(known.get(n, True) for n in tensors)
-        if not known[node] and node.op == "call_function" and free_unbacked_symbols(node.meta.get("val")):
+        operands = [n.meta.get("val") for n in node.all_input_nodes]
+        known[node] = all(known.get(n, True) for n in node.all_input_nodes if isinstance(n.meta.get("val"), torch.Tensor))
+        made = node.meta.get("val")
+        if known[node] or node.op != "call_function" or not isinstance(made, (torch.Tensor, tuple, list)):
+            continue
+        if free_unbacked_symbols(made) - set().union(*map(free_unbacked_symbols, operands)):
             return True
     return False
