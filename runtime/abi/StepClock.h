@@ -27,7 +27,6 @@
 #include <limits>
 #include <map>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 namespace dtcc {
@@ -86,25 +85,18 @@ private:
     std::vector<double> sent, received;
     size_t room = 0;
   };
-  /// When a command of the action with this number has ended.
-  struct Ended {
-    size_t action = 0;
-    double time = 0;
-  };
   struct Stage {
     std::vector<Issued> log;
     size_t next = 0;
     double actionBegin = 0, latest = 0;
-    std::vector<std::pair<uint32_t, double>> streams; /* when each is free, of those that the running action has used */
-    size_t action = 1;                                /* the number of the running action */
-    uint32_t firstCommand = kEndOfAction;             /* the least of all that are issued */
-    std::vector<Ended> ended;                         /* by command from the first on */
-    std::map<uint32_t, Channel *> channels;           /* by command that sends or receives */
+    std::vector<double> streams;            /* when each is free */
+    std::vector<double> ended;              /* by command: when it ended last */
+    std::map<uint32_t, Channel *> channels; /* by command that sends or receives */
     std::vector<Span> spans;
   };
 
   size_t peerStage(const dtcc_command &row) const;
-  static Ended *find(Stage &stage, uint32_t command);
+  uint32_t streamOf(const dtcc_command &row) const { return overlaps ? row.stream : 0; }
   bool runNext(Stage &stage);
 
   Tables tables;
@@ -125,7 +117,6 @@ inline size_t StepClock::peerStage(const dtcc_command &row) const {
 
 inline void StepClock::issue(size_t stage, uint32_t command, uint32_t slot) {
   stages[stage].log.push_back({command, slot});
-  stages[stage].firstCommand = std::min(stages[stage].firstCommand, command);
   const dtcc_command &row = tables.commands[command];
   if (row.kind != DTCC_SEND && row.kind != DTCC_RECEIVE)
     return;
@@ -140,33 +131,23 @@ inline void StepClock::issue(size_t stage, uint32_t command, uint32_t slot) {
     channel->room += static_cast<size_t>(tables.attributes[row.first_attribute + 1]);
 }
 
-/// Null if the command has not ended in the running action.
-inline StepClock::Ended *StepClock::find(Stage &stage, uint32_t command) {
-  size_t at = size_t(command) - stage.firstCommand;
-  bool isThere = command >= stage.firstCommand && at < stage.ended.size() && stage.ended[at].action == stage.action;
-  return isThere ? &stage.ended[at] : nullptr;
-}
-
 /// False if it waits for another stage.
 inline bool StepClock::runNext(Stage &stage) {
   auto [number, slot] = stage.log[stage.next];
   if (number == kEndOfAction) {
     stage.actionBegin = stage.latest;
-    stage.streams.clear();
-    ++stage.action;
     ++stage.next;
     return true;
   }
   const dtcc_command &row = tables.commands[number];
-  const uint32_t stream = overlaps ? row.stream : 0;
-  auto free =
-      std::find_if(stage.streams.begin(), stage.streams.end(), [&](const auto &each) { return each.first == stream; });
-  if (free == stage.streams.end())
-    free = stage.streams.insert(free, {stream, stage.actionBegin});
-  double begin = free->second;
+  const size_t stream = streamOf(row);
+  stage.streams.resize(std::max(stage.streams.size(), stream + 1));
+  stage.ended.resize(std::max<size_t>(stage.ended.size(), number + 1));
+  double begin = std::max(stage.actionBegin, stage.streams[stream]);
+  // What ended in an earlier action did so before this one began.
   for (uint32_t i = 0; i < row.wait_count; ++i)
-    if (const Ended *other = find(stage, tables.waits[row.first_wait + i].command))
-      begin = std::max(begin, other->time);
+    if (uint32_t other = tables.waits[row.first_wait + i].command; other < stage.ended.size())
+      begin = std::max(begin, stage.ended[other]);
   if (row.kind == DTCC_SEND) {
     Channel &channel = *stage.channels[number];
     if (channel.sent.size() >= channel.room) {
@@ -185,11 +166,7 @@ inline bool StepClock::runNext(Stage &stage) {
     channel.received.push_back(begin + row.seconds);
   }
   double end = begin + row.seconds;
-  free->second = end;
-  const size_t at = number - stage.firstCommand;
-  if (at >= stage.ended.size())
-    stage.ended.resize(at + 1);
-  stage.ended[at] = {stage.action, end};
+  stage.streams[stream] = stage.ended[number] = end;
   stage.latest = std::max(stage.latest, end);
   stage.spans.push_back({number, slot, begin, end});
   ++stage.next;
@@ -237,7 +214,7 @@ inline StepClock::Parts StepClock::parts(size_t number) const {
   std::map<uint32_t, std::vector<Edge>> byStream;
   for (const Span &span : stages[number].spans) {
     const dtcc_command &row = tables.commands[span.command];
-    std::vector<Edge> &edges = byStream[overlaps ? row.stream : 0];
+    std::vector<Edge> &edges = byStream[streamOf(row)];
     Kind kind = row.kind == DTCC_COLLECTIVE                         ? Collective
                 : row.kind == DTCC_SEND || row.kind == DTCC_RECEIVE ? Message
                                                                     : Compute;
