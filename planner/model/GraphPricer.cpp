@@ -30,7 +30,7 @@ static bool areNear(const Parallelism &a, const Parallelism &b) {
 /// Removes shapes with stationary weights that are placed as the same shape without them, if that one is there too. A
 /// space has both in one run of shapes that are near each other, and in the same order.
 void GraphPricer::removeStationaryTwins(std::vector<Parallelism> &shapes) {
-  /// By tp, cp, ep and sequence parallelism.
+  /// The answers for each tp, cp, ep and sequence parallelism.
   std::map<std::tuple<int64_t, int64_t, int64_t, bool>, bool> alike;
   auto isAlike = [&](const Parallelism &shape) {
     auto [at, isNew] = alike.try_emplace({shape.tp, shape.cp, shape.ep, shape.sequenceParallel});
@@ -47,9 +47,9 @@ void GraphPricer::removeStationaryTwins(std::vector<Parallelism> &shapes) {
         others.push_back(shapes[last]);
     size_t next = 0;
     for (size_t i = first; i < last; ++i) {
-      Parallelism twin = shapes[i];
-      twin.stationaryWeights = false;
       if (shapes[i].stationaryWeights && isAlike(shapes[i])) {
+        Parallelism twin = shapes[i];
+        twin.stationaryWeights = false;
         if (next == others.size() || others[next] != twin)
           next = size_t(llvm::find(others, twin) - others.begin());
         if (next < others.size()) {

@@ -144,7 +144,7 @@ inline bool StepClock::runNext(Stage &stage) {
   stage.streams.resize(std::max(stage.streams.size(), stream + 1));
   stage.ended.resize(std::max<size_t>(stage.ended.size(), number + 1));
   double begin = std::max(stage.actionBegin, stage.streams[stream]);
-  // What ended in an earlier action did so before this one began.
+  // A command of an earlier action ended before this action began, so it moves nothing.
   for (uint32_t i = 0; i < row.wait_count; ++i)
     if (uint32_t other = tables.waits[row.first_wait + i].command; other < stage.ended.size())
       begin = std::max(begin, stage.ended[other]);

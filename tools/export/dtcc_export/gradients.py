@@ -91,6 +91,12 @@ def place_of(error):
     return bracketed(own[-1]) if own else ""
 
 
+def place_of_call():
+    """The line of the user's code that runs now, in brackets: the last of the stack outside PyTorch and this script."""
+    users = [frame for frame in traceback.extract_stack() if not frame.filename.startswith((LIBRARY, HERE))]
+    return f" ({users[-1].line})" if users else ""
+
+
 def base(node):
     """What a chain of views looks at."""
     while node.op == "call_function" and node.args and isinstance(node.args[0], torch.fx.Node):

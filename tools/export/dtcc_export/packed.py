@@ -10,7 +10,6 @@ recurrent layers compute every step of it. What lies behind a sample's length re
 """
 import contextlib
 import functools
-import traceback
 import warnings
 from unittest import mock
 
@@ -19,6 +18,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.nn.utils import rnn
 
+from .gradients import place_of_call
 from .losses import ExportError, ExportWarning
 
 SHUT = 1e4  # the sigmoid of its negative is 0 and that of itself is 1 in every type
@@ -43,9 +43,7 @@ class Padded:
 
 
 def refuse(what):
-    users = [frame for frame in traceback.extract_stack() if "/torch/" not in frame.filename and "dtcc_export" not in frame.filename]
-    place = f" ({users[-1].line})" if users else ""
-    raise ExportError(f"{what} of a PackedSequence cannot be exported{place}: only recurrent layers and pad_packed_sequence may "
+    raise ExportError(f"{what} of a PackedSequence cannot be exported{place_of_call()}: only recurrent layers and pad_packed_sequence may "
                       "read it; call pad_packed_sequence and mask what lies behind the lengths")
 
 

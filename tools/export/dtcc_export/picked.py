@@ -13,12 +13,12 @@ import dataclasses
 import functools
 import inspect
 import itertools
-import traceback
 
 import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.overrides import TorchFunctionMode
 
+from .gradients import place_of_call
 from .losses import ExportError
 
 # Functions that compute each cell by itself, by their names without underscores.
@@ -61,9 +61,7 @@ def name_of(function):
 
 
 def refuse(what, instead="multiply by the mask, or choose with torch.where"):
-    users = [frame for frame in traceback.extract_stack() if "/torch/" not in frame.filename and "dtcc_export" not in frame.filename]
-    place = f" ({users[-1].line})" if users else ""
-    raise ExportError(f"{what}{place}, which cannot be exported: how many there are is not known before the program runs; {instead}")
+    raise ExportError(f"{what}{place_of_call()}, which cannot be exported: how many there are is not known before the program runs; {instead}")
 
 
 numbers = itertools.count()  # of values that were filled
