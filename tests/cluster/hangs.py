@@ -44,10 +44,13 @@ def hang(root, plan, draw):
     # Behind the commands of a step the ranks tell each other their times, in a group of all ranks.
     waits = [re.search(r"rank \d waits in (?:.*, at step \d+.*, phase '(\w+)', command (\d+) \((\w+)|"
                        r"(\w+) of group '(all ranks)' .*, at step \d+)", each) for each in errors]
-    last = re.search(rf"^  rank {victim} .*: does not answer; was last at step \d+, phase '(\w+)', command (\d+)", said, re.M)
+    # A rank that is stopped between the beginning of a step and its first command has no command to name: it reads its batch.
+    last = re.search(rf"^  rank {victim} .*: does not answer; was last at step \d+(?:$|, phase '(\w+)', command (\d+) )",
+                     said, re.M)
     good = len(errors) == 1 and waits[0] and re.search(culprit, errors[0]) and last and not left
     where = " ".join(filter(None, waits[0].groups())) if waits and waits[0] else ""
-    return victim, " ".join(last.groups()) if last else "", where, "" if good else f"{left} left, {seconds:.0f} s\n{said}"
+    place = (" ".join(filter(None, last.groups())) or "its batch") if last else ""
+    return victim, place, where, "" if good else f"{left} left, {seconds:.0f} s\n{said}"
 
 
 def main():
