@@ -333,25 +333,31 @@ BlockPrices::Logits BlockPrices::Builder::logitsOf(Value logits) {
 /// (passes/exec/bufferize/ExpertRules.cpp), and what the activation gives, or its gradient, half as wide as gate and up
 /// (passes/exec/local/ExpandExperts.cpp).
 std::optional<std::array<BlockPrices::Bytes, 2>> BlockPrices::Builder::expertRowsOf(Operation *op) {
-  auto rows = [&](Value ids, Value x, Value hidden) {
-    Bytes narrow = ofGroup(bytesOf(ids), 1), wide = ofGroup(bytesOf(hidden), 1);
+  auto rows = [&](unsigned ids, Value x, Value hidden) {
+    Bytes narrow = ofGroup(bytesOf(op->getOperand(ids), placedOf(op).layouts.operands[ids]), 1),
+          wide = ofGroup(bytesOf(hidden), 1);
     narrow.each = elementBytes(x) * double(cast<ShapedType>(x.getType()).getShape().back());
     wide.each *= 1.5;
     return std::array<Bytes, 2>{narrow, wide};
   };
   if (auto layer = dyn_cast<graph::ExpertsOp>(op))
-    return rows(layer.getIds(), layer.getX(), layer.getHidden());
+    return rows(layer.getIdsMutable().getOperandNumber(), layer.getX(), layer.getHidden());
   if (auto grad = dyn_cast<graph::ExpertsGradOp>(op))
-    return rows(grad.getIds(), grad.getDx(), grad.getDhidden());
+    return rows(grad.getIdsMutable().getOperandNumber(), grad.getDx(), grad.getDhidden());
   return std::nullopt;
 }
 
-/// The rows of a value that experts were sent wait beside it, for the gradients of their weights.
+/// The rows of a value that experts were sent wait beside it, for the gradients of their weights, in the layout in
+/// which the experts read it.
 void BlockPrices::Builder::addRowsOf(StoredValue &stored, Value value, plan::Recompute mode) {
-  for (Operation *user : value.getUsers())
-    if (auto layer = dyn_cast<graph::ExpertsOp>(user); layer && layer.getX() == value)
-      stored.waiting[size_t(mode)].push_back(
-          ofGroup(bytesOf(value), double(cast<ShapedType>(layer.getIds().getType()).getShape().back())));
+  for (OpOperand &use : value.getUses()) {
+    auto layer = dyn_cast<graph::ExpertsOp>(use.getOwner());
+    if (!layer || layer.getX() != value)
+      continue;
+    const Layout &layout = placedOf(row.representative(layer)).layouts.operands[use.getOperandNumber()];
+    stored.waiting[size_t(mode)].push_back(
+        ofGroup(bytesOf(value, layout), double(cast<ShapedType>(layer.getIds().getType()).getShape().back())));
+  }
 }
 
 /// Keys and values that were gathered for the forward pass wait so, in the place of a rank's part of them.

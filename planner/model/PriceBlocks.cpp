@@ -63,9 +63,7 @@ private:
   }
   double bytesOf(const Bytes &bytes) const {
     double members = double(shares[size_t(SharedBy::Experts)]), all = cellsOf(bytes.extents) * bytes.each;
-    if (bytes.packed == 0 || prices.capacity == 0 || members == 1)
-      return all;
-    return all * bytes.packed * std::min(1.0, prices.capacity / members);
+    return isPacked(bytes) ? all * bytes.packed * std::min(1.0, prices.capacity / members) : all;
   }
 
   struct OpCost {
@@ -82,6 +80,10 @@ private:
   };
   OpCost costOf(const OpWork &op) const;
   double scratchOf(const OpWork &op) const;
+  double scratchOfPicks(const OpWork &op, ArrayRef<int64_t> sizes) const;
+  bool isPacked(const Bytes &bytes) const {
+    return bytes.packed > 0 && prices.capacity > 0 && shares[size_t(SharedBy::Experts)] > 1;
+  }
   std::optional<cost::Gemm> productOf(const OpWork &op, ArrayRef<int64_t> sizes, double flops) const;
   /// A value that is brought to one of its forms.
   struct Moved {
@@ -166,6 +168,18 @@ double BlockPrices::Evaluation::scratchOf(const OpWork &op) const {
   return sizes.fits() ? double(sizes.backward()) : 0;
 }
 
+/// Bytes that programs of GPUs reserve for the products of an expert layer, whose last factors are those of
+/// pickedProducts: the products of all picks of a token are added up in f32 behind the last of them.
+double BlockPrices::Evaluation::scratchOfPicks(const OpWork &op, ArrayRef<int64_t> sizes) const {
+  if (op.between.empty())
+    return 0;
+  const Bytes &each = op.between.front();
+  const int64_t rows = int64_t(bytesOf(each) / each.each), groups = sizes.take_back(5).front();
+  const bool isSummed = !isPacked(each) && sizes.drop_back(5).back() > 1;
+  const int64_t channels = op.phase == &BlockWork::inputGradient ? sizes.drop_back(1).back() : sizes.back();
+  return double(gpu_workspace::grouped(rows, groups, isSummed ? rows * channels : 0));
+}
+
 BlockPrices::Evaluation::OpCost BlockPrices::Evaluation::costOf(const OpWork &op) const {
   OpCost cost;
   SmallVector<int64_t> sizes;
@@ -204,6 +218,7 @@ BlockPrices::Evaluation::OpCost BlockPrices::Evaluation::costOf(const OpWork &op
     cost.kernelBytes = 0;
     for (const Bytes &between : op.between)
       cost.kernelBytes += bytesOf(between);
+    cost.scratchBytes = scratchOfPicks(op, sizes);
     return cost;
   }
   if (flops > kDear * cells) {
@@ -452,11 +467,37 @@ void BlockPrices::Evaluation::addMemory() {
     }
   }
   std::vector<double> rows(blocks.size());
-  for (const ExpertRows &each : prices.rows)
-    rows[each.type] = std::max(rows[each.type], bytesOf(each.bytes[0]) + bytesOf(each.bytes[1]));
+  for (const ExpertRows &each : prices.rows) {
+    // Products of GPUs read rows by their numbers, unless they were packed for other ranks.
+    const bool sorts = !prices.sizes.plansWorkspace || isPacked(each.bytes[0]);
+    rows[each.type] = std::max(rows[each.type], (sorts ? bytesOf(each.bytes[0]) : 0) + bytesOf(each.bytes[1]));
+  }
   for (auto [block, bytes] : llvm::zip_equal(blocks, rows))
     for (double &working : block.workingBytes)
       working += bytes;
+  if (getenv("DTCC_PEAK")) {
+    std::string said;
+    llvm::raw_string_ostream os(said);
+    os << "PRICE " << plan.sequenceParallel << "\n";
+    for (auto [type, block] : llvm::enumerate(blocks))
+      for (size_t mode = 0; mode < kRecomputeModes; ++mode)
+        os << "  type " << type << " x" << row.countOf(type) << " mode " << mode << " held "
+           << block.heldBytes[mode] / 1048576 << " working " << block.workingBytes[mode] / 1048576 << " rows "
+           << rows[type] / 1048576 << " scratch " << block.scratchBytes / 1048576 << " brought "
+           << block.broughtBytes / 1048576 << " once " << block.onceBytes / 1048576 << "\n";
+    for (const StoredValue &stored : prices.values) {
+      if (stored.type == kNoBlock)
+        continue;
+      os << "    value of " << stored.type << " own " << bytesOf(stored.bytes) / 1048576 << ":";
+      for (size_t mode = 0; mode < kRecomputeModes; ++mode) {
+        os << " |";
+        for (const Bytes &each : stored.waiting[mode])
+          os << " " << bytesOf(each) / 1048576;
+      }
+      os << "\n";
+    }
+    llvm::errs() << said;
+  }
 }
 
 std::vector<BlockCost> BlockPrices::Evaluation::run() {
@@ -479,9 +520,9 @@ std::vector<CollectiveRow> BlockPrices::collectives(const plan::Plan &plan, Resh
 KernelSizes KernelSizes::of(const cost::Machine &machine) {
   const exec::Target &target = *exec::findTarget(machine.isCpu() ? "cpu" : "cuda");
   if (machine.isCpu())
-    return {target.logitsBytes, 0};
+    return {target.logitsBytes, 0, target.plansWorkspace};
   cost::Kernels kernels(machine.device, machine.constants, {});
-  return {target.logitsBytes, machine.constants.launch / kernels.secondsForStream(1)};
+  return {target.logitsBytes, machine.constants.launch / kernels.secondsForStream(1), target.plansWorkspace};
 }
 
 } // namespace dtcc::spmd

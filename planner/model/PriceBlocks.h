@@ -81,6 +81,9 @@ struct KernelSizes {
   int64_t logitsBytes = 0;
   /// Bytes that a GPU moves in the time in which it starts a kernel: no kernel takes less than these. 0 for processors.
   double startBytes = 0;
+  /// Whether library operations share scratch memory, as on GPUs (exec::Target::plansWorkspace). Those of processors
+  /// have buffers of their own.
+  bool plansWorkspace = false;
   static KernelSizes of(const cost::Machine &machine);
 };
 

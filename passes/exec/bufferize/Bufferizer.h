@@ -86,6 +86,8 @@ public:
   Place allocateRows(mlir::Value value);
   /// Whether nobody reads the memory of `value` after `op`.
   bool diesAt(mlir::Value value, mlir::Operation *op) const;
+  /// Whether the memory of `value` waits for the backward pass.
+  bool waits(mlir::Value value) const { return lifetimes.waits(value); }
 
   // For rules: commands. All are emitted at the end of the phase.
   mlir::Value view(const Place &place);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/bufferize/Lifetimes.h"
+#include "dialects/graph/Origin.h"
 #include "passes/exec/bufferize/OpRule.h"
 
 using namespace mlir;
@@ -15,8 +16,11 @@ using namespace dtcc::exec;
 Lifetimes::Lifetimes(spmd::ProgramOp program) {
   int64_t next = 0;
   for (auto phase : program.getOps<spmd::PhaseOp>()) {
-    for (Operation &op : phase.getBody().front())
+    for (Operation &op : phase.getBody().front()) {
+      if (!graph::computesLoss(&op))
+        backward = std::min(backward, next);
       positions[&op] = next++;
+    }
     positions[phase] = next++;
   }
 }

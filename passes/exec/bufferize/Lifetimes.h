@@ -16,6 +16,7 @@
 
 #include "dialects/spmd/Spmd.h"
 #include "llvm/ADT/DenseMap.h"
+#include <limits>
 
 namespace dtcc::exec {
 
@@ -25,9 +26,13 @@ public:
   int64_t position(mlir::Operation *op) const { return positions.lookup(op); }
   /// The position of the last op that reads the memory of `value`, its own if none does.
   int64_t lastUse(mlir::Value value) const;
+  /// Whether the backward pass reads the memory of `value`, which the forward pass makes.
+  bool waits(mlir::Value value) const { return lastUse(value) >= backward; }
 
 private:
   llvm::DenseMap<mlir::Operation *, int64_t> positions;
+  /// The position of the first op of the backward pass, recomputation among it.
+  int64_t backward = std::numeric_limits<int64_t>::max();
   mutable llvm::DenseMap<mlir::Value, int64_t> lastUses;
 };
 

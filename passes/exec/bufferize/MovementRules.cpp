@@ -100,8 +100,11 @@ template <> Place partOf(graph::ConcatOp op, const Place &whole, unsigned i) {
 template <typename Op> static void aimJoin(Operation *operation, Bufferizer &b) {
   auto op = cast<Op>(operation);
   auto whole = b.ensureDestination(op.getY());
+  // A part that waits for the backward pass would keep the memory of a whole that does not, where that is recomputed.
+  const bool isLonger = !b.waits(op.getY()) && !llvm::all_of(op.getXs(), [&](Value part) { return b.waits(part); });
   for (auto [i, x] : llvm::enumerate(op.getXs()))
-    b.aim(x, partOf(op, whole.place, i), whole.accumulate);
+    if (!isLonger || !b.waits(x))
+      b.aim(x, partOf(op, whole.place, i), whole.accumulate);
 }
 template <typename Op> static LogicalResult lowerJoin(Op op, Bufferizer &b) {
   auto whole = b.ensureDestination(op.getY());
