@@ -9,6 +9,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/NoFolder.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 
 using namespace dtcc;
@@ -16,6 +17,22 @@ using namespace dtcc;
 static bool convertsF32(const llvm::Instruction &instruction) {
   return llvm::isa<llvm::FPTruncInst>(instruction) && instruction.getType()->getScalarType()->isBFloatTy() &&
          instruction.getOperand(0)->getType()->getScalarType()->isFloatTy();
+}
+
+static bool convertsInteger(const llvm::Instruction &instruction) {
+  return llvm::isa<llvm::SIToFPInst, llvm::UIToFPInst>(instruction) &&
+         instruction.getType()->getScalarType()->isBFloatTy();
+}
+
+/// Converts an integer to f32 and that to bf16, as the code generator would. Returns the second conversion.
+static llvm::Instruction *convertTwice(llvm::Instruction &conversion) {
+  llvm::IRBuilder<llvm::NoFolder> b(&conversion);
+  llvm::Value *wide = b.CreateCast(llvm::Instruction::CastOps(conversion.getOpcode()), conversion.getOperand(0),
+                                   conversion.getType()->getWithNewType(b.getFloatTy()));
+  auto *narrow = llvm::cast<llvm::Instruction>(b.CreateFPTrunc(wide, conversion.getType()));
+  conversion.replaceAllUsesWith(narrow);
+  conversion.eraseFromParent();
+  return narrow;
 }
 
 /// Replaces a conversion by arithmetic that rounds to the nearest number, ties to even. A NaN becomes a quiet NaN.
@@ -40,8 +57,10 @@ void dtcc::expandBF16Rounding(llvm::Module &module, const llvm::TargetMachine &t
     return;
   for (llvm::Function &function : module) {
     llvm::SmallVector<llvm::Instruction *> conversions;
-    for (llvm::Instruction &instruction : llvm::instructions(function))
-      if (convertsF32(instruction))
+    for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function)))
+      if (convertsInteger(instruction))
+        conversions.push_back(convertTwice(instruction));
+      else if (convertsF32(instruction))
         conversions.push_back(&instruction);
     for (llvm::Instruction *conversion : conversions)
       expand(*conversion);

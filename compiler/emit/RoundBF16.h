@@ -18,9 +18,10 @@
 
 namespace dtcc {
 
-/// Rewrites conversions of f32 to bf16, of vectors too, to the integer arithmetic of runtime/core/HalfFloat.h, if
-/// `target` has no instruction for them. Functions must have their target's features as attributes. A function with
-/// such a conversion is compiled without AVX-512, where LLVM gave wrong numbers for this arithmetic in masked loops.
+/// Rewrites conversions of f32 and of integers to bf16, of vectors too, to the integer arithmetic of
+/// runtime/core/HalfFloat.h, if `target` has no instruction for them. Functions must have their target's features as
+/// attributes. A function with such a conversion is compiled without AVX-512, where LLVM gave wrong numbers for this
+/// arithmetic in masked loops.
 void expandBF16Rounding(llvm::Module &module, const llvm::TargetMachine &target);
 
 } // namespace dtcc
