@@ -12,6 +12,7 @@ from unittest import mock
 
 import torch
 import torch.utils._pytree as pytree
+from torch.export.exported_program import _override_composite_implicit_decomp, _split_decomp_table_to_cia_and_python_decomp
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.onnx._internal.exporter import _decomp, _fx_passes
 from torch.onnx._internal.fx.passes import type_promotion
@@ -71,7 +72,10 @@ def take_apart(program, translated, table):
     others = [node for node in calls if not is_translated(node, translated)]
     if len(calls) < FROM or len(others) > MOST * len(calls) or not is_plain(program):
         return None
-    made = [parts_of(node, table) for node in others]
+    # As in the exporter's way, calls in a decomposition stay whole too if they are translated: log_sigmoid in a cross entropy.
+    composite, table = _split_decomp_table_to_cia_and_python_decomp(table)
+    with _override_composite_implicit_decomp(composite):
+        made = [parts_of(node, table) for node in others]
     if any(each is None or any(part.op == "get_attr" or part.op == "call_function" and not is_translated(part, translated)
                                for part in each[0].nodes) for each in made):
         return None
