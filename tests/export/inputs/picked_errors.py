@@ -67,9 +67,28 @@ def parted(net, h, labels):
     return h[labels > 0].view(2, -1).square().mean()
 
 
-for use in (counted, normalized, looped, compared, by_two, spread, chosen, last, in_place, as_weight, parted):
+def uneven(net, h, labels):
+    return h[labels > 1].reshape(h.shape[0], -1, h.shape[2]).square().mean()
+
+
+def of_none(net, h, labels):
+    return h[labels > 4].view(labels.shape[0], 0, 4).sum()
+
+
+def paired(net, h, labels):
+    return h[labels > 0].view(-1, 2, 4).prod(1).mean()
+
+
+def uneven_ids(net, h, labels):
+    return F.cross_entropy(h[:, 0], labels[labels != 2].unflatten(0, (h.shape[0], -1)).amin(1))
+
+
+# The first sample has the label 1 alone, the second has none of it.
+labels = torch.tensor([[1] * 5, [3] * 5, [1, 2, 3, 2, 1], [3, 2, 1, 2, 3]])
+for use in (counted, normalized, looped, compared, by_two, spread, chosen, last, in_place, as_weight, parted, uneven, of_none, paired,
+            uneven_ids):
     try:
-        dtcc_export.export(Model(use), {"x": torch.rand(4, 5, 3), "labels": torch.randint(1, 4, (4, 5))},
+        dtcc_export.export(Model(use), {"x": torch.rand(4, 5, 3), "labels": labels},
                            os.path.join(sys.argv[1], "model.onnx"))
         print(f"{use.__name__}: exported")
     except dtcc_export.ExportError as error:

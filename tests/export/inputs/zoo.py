@@ -232,6 +232,17 @@ def vit():
     return hf.ViTForImageClassification(config), {"pixel_values": images, "labels": torch.tensor([1, 4, 0])}
 
 
+def videomae():
+    import transformers as hf
+    torch.manual_seed(0)
+    config = hf.VideoMAEConfig(hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40, image_size=24,
+                               patch_size=8, num_frames=4, decoder_hidden_size=16, decoder_num_hidden_layers=1,
+                               decoder_num_attention_heads=2, decoder_intermediate_size=32, norm_pix_loss=False)
+    # 14 of 18 tubes are hidden, others in each sample.
+    hidden = torch.rand(3, 18).argsort(1) < 14
+    return hf.VideoMAEForPreTraining(config), {"pixel_values": torch.randn(3, 4, 3, 24, 24), "bool_masked_pos": hidden}
+
+
 def resnet18():
     import torchvision
     torch.manual_seed(0)

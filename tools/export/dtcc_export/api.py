@@ -241,8 +241,11 @@ def program_of(wrapper, inputs, shapes):
     dims = {symbol: torch.export.Dim.DYNAMIC for symbol in names}
     dynamic = {n: {a: dims[s] for a, s in d.items()} for n, d in shapes.items()}
     program = None
+
+    def traced():
+        return torch.export.export(wrapper, (), kwargs=inputs, strict=False, dynamic_shapes=dynamic)
     try:
-        program = torch.export.export(wrapper, (), kwargs=inputs, strict=False, dynamic_shapes=dynamic)
+        program = traced()
         if not picked.depends_on_data(program):
             return program, False
     except Exception as error:  # noqa: BLE001 - the exporter has many kinds
@@ -250,8 +253,7 @@ def program_of(wrapper, inputs, shapes):
             raise
         first = error
     try:
-        with picked.Picking():
-            return torch.export.export(wrapper, (), kwargs=inputs, strict=False, dynamic_shapes=dynamic), True
+        return picked.trace_rows(wrapper, inputs, traced), True
     except ExportError:
         raise
     except Exception:  # noqa: BLE001

@@ -13,13 +13,16 @@ import dataclasses
 import functools
 import inspect
 import itertools
+from unittest import mock
 
 import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.overrides import TorchFunctionMode
 
+from . import compare
 from .gradients import place_of_call
 from .losses import ExportError
+from .per_sample import Samples, Uncounted
 
 # Functions that compute each cell by itself, by their names without underscores.
 CELLWISE = frozenset("""
@@ -65,6 +68,7 @@ def refuse(what, instead="multiply by the mask, or choose with torch.where"):
 
 
 numbers = itertools.count()  # of values that were filled
+picking = None  # the mode of the trace or run that goes on
 
 
 def ordinary(rows):
@@ -270,8 +274,29 @@ def rowwise(function, args, kwargs):
     return reduced(function, args, dims, kwargs)
 
 
+def batched(picked, sizes, name):
+    """The picked rows in a view whose first dimension is the samples. The mask must pick the same number of rows in each sample.
+    None if the view has another first dimension."""
+    given, first, rest = picking.given[id(picked.mask)], sizes[0], sizes[1:]
+    if any(isinstance(size, torch.Tensor) for size in sizes):
+        return None
+    rows, rest_of_row = functools.reduce(lambda a, b: a * b, rest, 1), picked.rows[0].numel()
+    if first == -1:
+        if given.dim() == 1 or -1 in rest or rows % rest_of_row or rows == rest_of_row:
+            return None
+        first = given.shape[0]
+    elif given.dim() > 1 and first != given.shape[0]:
+        return None
+    elif given.dim() == 1 and (isinstance(first, int) and not isinstance(given.shape[0], int) or given.shape[0] % first):
+        return None
+    made = picking.samples.batch(picked.rows, given, first, name)
+    if sizes[0] == -1 and made.shape[1] * made.shape[2] != rows:
+        return None
+    return made.reshape(sizes)
+
+
 def reshaped(function, args, kwargs):
-    """A view whose first dimension stays the rows."""
+    """A view whose first dimension stays the rows, or becomes the samples."""
     picked, sizes = args[0], args[1:]
     sizes = list(sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else sizes)
     if name_of(function) == "flatten":
@@ -283,8 +308,16 @@ def reshaped(function, args, kwargs):
     product = functools.reduce(lambda a, b: a * b, inside, 1)
     keeps_rows = sizes and (isinstance(sizes[0], torch.Tensor) or sizes[0] == -1)
     if not keeps_rows or len(inside) != len(sizes) - 1 or product != cells and -1 not in inside or kwargs:
-        refuse(f"'{name_of(function)}' joins or parts rows that a mask picks")
+        made = batched(picked, sizes, name_of(function)) if sizes and not kwargs else None
+        return made if made is not None else refuse(f"'{name_of(function)}' joins or parts rows that a mask picks")
     return Picked(picked.rows.reshape(picked.rows.shape[0], *sizes[1:]), picked.mask, picked.is_finite)
+
+
+def unflattened(picked, dim, sizes):
+    """unflatten of the first dimension, the rows."""
+    if dim not in (0, -picked.dim()):
+        refuse("'unflatten' parts the cells of rows that a mask picks", "take reshape")
+    return reshaped(torch.Tensor.unflatten, (picked, *sizes, *picked.rows.shape[1:]), {})
 
 
 def of_classes(function, args, kwargs):
@@ -341,6 +374,8 @@ def apply(function, args, kwargs):
         return first.columns()[0]
     if name in ("view", "reshape", "flatten") and isinstance(first, Picked):
         return reshaped(function, args, kwargs)
+    if name == "unflatten" and isinstance(first, Picked):
+        return unflattened(first, *args[1:], **kwargs)
     if name == "index_select" and isinstance(first, torch.Tensor):
         dim, index = (*args[1:], *(kwargs[key] for key in ("dim", "index") if key in kwargs))
         if dim == 0:
@@ -371,18 +406,24 @@ def indexed(x, index):
     return Picked(x[tuple(part.filled for part in parts)], mask)
 
 
-class Picking(TorchFunctionMode):
-    """While a module is traced, what a mask picks is a Picked value."""
+def is_whole(index):
+    return index is Ellipsis or isinstance(index, slice) and index == slice(None)
 
-    def __init__(self):
+
+class Picking(TorchFunctionMode):
+    """While a module is traced, what a mask picks is a Picked value. `samples`: the masks that pick the same number of rows in
+    each sample."""
+
+    def __init__(self, samples):
         super().__init__()
+        self.samples, self.given = samples, {}  # given: the masks as forward gives them, by the ids of their vectors
         # By the id of a tensor, which they hold so that no other gets it.
         self.keys, self.flat = {}, {}
         self.first = {}  # the first mask of each key
 
     def __enter__(self):
-        global numbers
-        numbers = itertools.count()
+        global numbers, picking
+        numbers, picking = itertools.count(), self
         return super().__enter__()
 
     def key(self, value):
@@ -394,7 +435,9 @@ class Picking(TorchFunctionMode):
     def rows_of(self, mask):
         """The mask of all rows: one value for all masks that are made alike."""
         mask = self.first.setdefault(self.key(mask), mask)
-        return self.flat.setdefault(id(mask), (mask, mask.reshape(-1)))[1]
+        flat = self.flat.setdefault(id(mask), (mask, mask.reshape(-1)))[1]
+        self.given[id(flat)] = mask
+        return flat
 
     def pick(self, x, mask):
         """x[mask]; the mask covers the first dimensions of x."""
@@ -416,6 +459,8 @@ class Picking(TorchFunctionMode):
         if isinstance(x, torch.Tensor):
             if name == "getitem" and all_picked([index]):  # which PyTorch looks for in the first operand only
                 return apply(function, args, kwargs)
+            if name == "getitem" and isinstance(index, tuple) and index and all(map(is_whole, index[1:])):  # x[mask, :]
+                index = index[0]
             if name == "getitem" and isinstance(index, torch.Tensor) and index.dtype == torch.bool:
                 return self.pick(x, index)
             if name == "masked_select":
@@ -428,6 +473,35 @@ class Picking(TorchFunctionMode):
         if name in OF_MASKS and isinstance(result, torch.Tensor) and id(result) not in self.keys:
             self.keys[id(result)] = result, (name, *map(self.key, args), *((word, self.key(value)) for word, value in kwargs.items()))
         return result
+
+
+def trace_rows(wrapper, inputs, trace):
+    """The result of trace(), in which rows that masks pick are Picked values. If such rows become samples, the module first runs
+    once on the inputs, to count the rows of a sample."""
+    def under(samples, call):
+        function = wrapper.loss_of
+        checked = mock.patch.object(wrapper, "loss_of", lambda *args, **kwargs: samples.checked(function(*args, **kwargs)))
+        with Picking(samples), checked:
+            return call()
+    try:
+        return under(Samples(), trace)
+    except Uncounted:
+        pass
+    if any(tensor.is_meta for tensor in (*wrapper.parameters(), *wrapper.buffers())):
+        raise ExportError("rows that a mask picks become samples, and their number is counted by a run of the module: give its "
+                          "parameters values")
+    run = Samples(measures=True)
+    with compare.untouched(wrapper), torch.random.fork_rng(devices=[]):
+        under(run, lambda: wrapper(**{name: value.clone() for name, value in inputs.items()}))
+    return under(Samples(run.measured), trace)
+
+
+def lists_rows(node):
+    """Whether a call of a traced program lists the rows of a mask. The trace has no symbol for their number if forward gives the
+    number: x[mask].view(batch, 4)."""
+    index = node.args[1] if node.target is torch.ops.aten.index.Tensor else []
+    return any(part is not None and part.meta["val"].dtype is torch.bool for part in index) or \
+        node.target in (torch.ops.aten.nonzero.default, torch.ops.aten.masked_select.default)
 
 
 def depends_on_data(program):
@@ -444,6 +518,6 @@ def depends_on_data(program):
         made = node.meta.get("val")
         if known[node] or node.op != "call_function" or not isinstance(made, (torch.Tensor, tuple, list)):
             continue
-        if free_unbacked_symbols(made) - set().union(*map(free_unbacked_symbols, operands)):
+        if lists_rows(node) or free_unbacked_symbols(made) - set().union(*map(free_unbacked_symbols, operands)):
             return True
     return False
