@@ -379,7 +379,7 @@ void GpuKernelGenerator::emitRow(CellEmitter &emitter) {
     made.clear();
     return values;
   };
-  auto overRow = [&](ValueRange carried, BodyBuilder fill) {
+  auto overRow = [&](ArrayRef<graph::ReduceOp>, ValueRange carried, BodyBuilder fill) {
     if (held)
       return several(inRow, 0, held, carried, fill);
     int64_t step = rowThreads * unroll, whole = vectors / step * step;

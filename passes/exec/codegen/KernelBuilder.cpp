@@ -308,7 +308,7 @@ void KernelBuilder::emitRowPasses(CellEmitter &emitter, ArrayRef<Value> indices,
     for (graph::ReduceOp reduce : now)
       start.push_back(neutral(reduce, steps.lanes));
     inRow(emitter, [&] {
-      sums = steps.loop(start, [&](ValueRange carried) {
+      sums = steps.loop(now, start, [&](ValueRange carried) {
         SmallVector<Value> next;
         const Position &here = emitter.position();
         Value mask = here.mask ? here.mask : here.counts;
@@ -332,7 +332,7 @@ void KernelBuilder::emitRowPasses(CellEmitter &emitter, ArrayRef<Value> indices,
   auto full = [&](Value value) { return isFull(value); };
   if (llvm::any_of(body.getTerminator()->getOperands(), full))
     inRow(emitter, [&] {
-      steps.loop({}, [&](ValueRange) -> SmallVector<Value> {
+      steps.loop({}, {}, [&](ValueRange) -> SmallVector<Value> {
         steps.store(makeOutputs(emitter, full, /*scalar=*/false));
         return {};
       });

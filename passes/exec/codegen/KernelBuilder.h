@@ -69,8 +69,10 @@ protected:
   using BodyBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange carried)>;
   struct RowSteps {
     int64_t lanes;
-    /// A loop over the cells of the row, carrying vectors.
-    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange carried, BodyBuilder fill)> loop;
+    /// A loop over the cells of the row, carrying a vector for each of `reduces`.
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<graph::ReduceOp> reduces, mlir::ValueRange carried,
+                                                      BodyBuilder fill)>
+        loop;
     /// The reduction of the whole row, of a vector that `loop` ended with.
     llvm::function_ref<mlir::Value(graph::ReduceOp reduce, mlir::Value vector)> whole;
     /// Emits stores of the row's scalars.

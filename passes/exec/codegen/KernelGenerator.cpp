@@ -22,6 +22,9 @@ namespace {
 constexpr int64_t kBlock = 4096;
 /// Vectors of columns that a column kernel carries through its rows.
 constexpr int64_t kColumnVectors = 4;
+/// Cells of a row whose sum is begun anew and then added to that of the row, so that the rounding error of a sum over
+/// millions of cells stays that of a thousand for each lane.
+constexpr int64_t kSumCells = 16384;
 /// Operations on cells that are worth waking a thread for.
 constexpr int64_t kWorthAThread = 16384;
 
@@ -42,9 +45,9 @@ private:
   /// A vector loop over [low, high) of the last loop, with a masked end, carrying values.
   SmallVector<Value> vectorLoop(CellEmitter &emitter, SmallVector<Value> indices, Value low, Value high, bool divides,
                                 ValueRange carried, BodyBuilder fill);
-  /// Loops over all reduced loops but the last around vectorLoop.
+  /// Loops over all reduced loops but the last around vectorLoop. The values for `reduces` are added up in chunks.
   SmallVector<Value> rowLoop(CellEmitter &emitter, ArrayRef<int64_t> around, SmallVector<Value> indices,
-                             ValueRange carried, BodyBuilder fill);
+                             ArrayRef<graph::ReduceOp> reduces, ValueRange carried, BodyBuilder fill);
 
   /// The columns of one iteration of a column kernel: vectors side by side.
   struct ColumnBlock {
@@ -105,18 +108,39 @@ SmallVector<Value> KernelGenerator::vectorLoop(CellEmitter &emitter, SmallVector
 }
 
 SmallVector<Value> KernelGenerator::rowLoop(CellEmitter &emitter, ArrayRef<int64_t> around, SmallVector<Value> indices,
-                                            ValueRange carried, BodyBuilder fill) {
-  if (around.empty()) {
-    int64_t size = loops.back().size;
-    return vectorLoop(emitter, indices, emitter.constantI64(0), emitter.constantI64(size), size % kLanes == 0, carried,
-                      fill);
-  }
-  Value high = emitter.constantI64(loops[around[0]].size);
-  scf::ForOp loop = forLoop(emitter.constantI64(0), high, 1, carried, [&](Value index, ValueRange values) {
-    indices[around[0]] = index;
-    return rowLoop(emitter, around.drop_front(), indices, values, fill);
+                                            ArrayRef<graph::ReduceOp> reduces, ValueRange carried, BodyBuilder fill) {
+  const bool isLast = around.empty();
+  const int64_t size = isLast ? loops.back().size : loops[around[0]].size;
+  int64_t cellsEach = 1;
+  for (int64_t inner : isLast ? ArrayRef<int64_t>() : around.drop_front())
+    cellsEach *= loops[inner].size;
+  if (!isLast)
+    cellsEach *= loops.back().size;
+
+  auto loop = [&](Value low, Value high, ValueRange from) {
+    if (isLast)
+      return vectorLoop(emitter, indices, low, high, size % kLanes == 0, from, fill);
+    scf::ForOp each = forLoop(low, high, 1, from, [&](Value index, ValueRange values) {
+      indices[around[0]] = index;
+      return rowLoop(emitter, around.drop_front(), indices, reduces, values, fill);
+    });
+    return llvm::to_vector_of<Value>(each.getResults());
+  };
+  Value begin = emitter.constantI64(0), end = emitter.constantI64(size);
+  const int64_t chunk = std::max<int64_t>(1, kSumCells / cellsEach);
+  if (reduces.empty() || size <= chunk)
+    return loop(begin, end, carried);
+  scf::ForOp chunks = forLoop(begin, end, chunk, carried, [&](Value low, ValueRange values) {
+    Value high =
+        arith::MinSIOp::create(builder, loc, arith::AddIOp::create(builder, loc, low, emitter.constantI64(chunk)), end);
+    SmallVector<Value> start, next;
+    for (graph::ReduceOp reduce : reduces)
+      start.push_back(neutral(reduce, kLanes));
+    for (auto [reduce, sum, part] : llvm::zip_equal(reduces, values, loop(low, high, start)))
+      next.push_back(combine(reduce, sum, part));
+    return next;
   });
-  return llvm::to_vector_of<Value>(loop.getResults());
+  return llvm::to_vector_of<Value>(chunks.getResults());
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,7 +174,9 @@ void KernelGenerator::emitRow(CellEmitter &emitter, Value iteration) {
   emitter.setInnerLoop(nullptr);
   emitRowPasses(emitter, indices,
                 {kLanes,
-                 [&](ValueRange carried, BodyBuilder fill) { return rowLoop(emitter, around, indices, carried, fill); },
+                 [&](ArrayRef<graph::ReduceOp> reduces, ValueRange carried, BodyBuilder fill) {
+                   return rowLoop(emitter, around, indices, reduces, carried, fill);
+                 },
                  [&](graph::ReduceOp reduce, Value vector) { return fold(reduce, vector); },
                  [](llvm::function_ref<void()> store) { store(); },
                  [&](const Made &made) { storeOutputs(emitter, made, /*scalar=*/false); }});
