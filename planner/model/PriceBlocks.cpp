@@ -475,29 +475,6 @@ void BlockPrices::Evaluation::addMemory() {
   for (auto [block, bytes] : llvm::zip_equal(blocks, rows))
     for (double &working : block.workingBytes)
       working += bytes;
-  if (getenv("DTCC_PEAK")) {
-    std::string said;
-    llvm::raw_string_ostream os(said);
-    os << "PRICE " << plan.sequenceParallel << "\n";
-    for (auto [type, block] : llvm::enumerate(blocks))
-      for (size_t mode = 0; mode < kRecomputeModes; ++mode)
-        os << "  type " << type << " x" << row.countOf(type) << " mode " << mode << " held "
-           << block.heldBytes[mode] / 1048576 << " working " << block.workingBytes[mode] / 1048576 << " rows "
-           << rows[type] / 1048576 << " scratch " << block.scratchBytes / 1048576 << " brought "
-           << block.broughtBytes / 1048576 << " once " << block.onceBytes / 1048576 << "\n";
-    for (const StoredValue &stored : prices.values) {
-      if (stored.type == kNoBlock)
-        continue;
-      os << "    value of " << stored.type << " own " << bytesOf(stored.bytes) / 1048576 << ":";
-      for (size_t mode = 0; mode < kRecomputeModes; ++mode) {
-        os << " |";
-        for (const Bytes &each : stored.waiting[mode])
-          os << " " << bytesOf(each) / 1048576;
-      }
-      os << "\n";
-    }
-    llvm::errs() << said;
-  }
 }
 
 std::vector<BlockCost> BlockPrices::Evaluation::run() {

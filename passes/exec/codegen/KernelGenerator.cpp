@@ -111,11 +111,9 @@ SmallVector<Value> KernelGenerator::rowLoop(CellEmitter &emitter, ArrayRef<int64
                                             ArrayRef<graph::ReduceOp> reduces, ValueRange carried, BodyBuilder fill) {
   const bool isLast = around.empty();
   const int64_t size = isLast ? loops.back().size : loops[around[0]].size;
-  int64_t cellsEach = 1;
-  for (int64_t inner : isLast ? ArrayRef<int64_t>() : around.drop_front())
+  int64_t cellsEach = isLast ? 1 : loops.back().size;
+  for (int64_t inner : around.drop_front(isLast ? 0 : 1))
     cellsEach *= loops[inner].size;
-  if (!isLast)
-    cellsEach *= loops.back().size;
 
   auto loop = [&](Value low, Value high, ValueRange from) {
     if (isLast)
