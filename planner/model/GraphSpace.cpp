@@ -38,10 +38,10 @@ plan::ShapeSpace GraphPricer::space() const {
   bool attends = false;
   for (Operation *op : facts().input.blocks.uniqueOps()) {
     attends |= isa<graph::AttentionOp>(op);
-    // Batch norm takes its statistics from a micro-batch, so another number of micro-batches is another model.
-    if (isa<graph::BatchNormOp>(op))
-      space.microbatches = 1;
-    // So does a term of a loss that is computed of each group.
+    // Batch norm takes its statistics from a micro-batch, and so may a term of a loss: another number of micro-batches
+    // is another model.
+    if (auto norm = dyn_cast<graph::BatchNormOp>(op))
+      space.microbatches = static_cast<int64_t>(norm.getGroups());
     if (auto sum = dyn_cast<graph::GroupSumOp>(op))
       space.microbatches = static_cast<int64_t>(sum.getGroups());
     if (auto layer = dyn_cast<graph::ExpertsOp>(op))

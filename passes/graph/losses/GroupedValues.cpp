@@ -240,7 +240,7 @@ Value GroupedValues::average(Value value) {
   if (!own) {
     emitError(obstacle.getLoc())
         << "samples of the batch meet here, and micro-batches cannot do the same with their own: leave "
-           "--batch-losses=microbatch out and take --microbatches=1";
+           "--batch-losses=microbatch out, and take --microbatches=1 if that is refused too";
     return {};
   }
   OpBuilder builder(value.getContext());

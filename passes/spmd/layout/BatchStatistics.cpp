@@ -90,9 +90,11 @@ std::optional<std::string> whyNotGrouped(Operation *op, const FactorMap &map, co
   std::string split;
   for (const std::string &axis : placement.factors[statistics->factors.front()])
     split += (split.empty() ? "" : ", ") + axis + "=" + std::to_string(mesh.product({axis}));
-  return "batch statistics of " + std::to_string(statistics->groups) +
-         " groups cannot be taken where the samples are split by {" + split +
-         "}: a micro-batch has statistics of its own, and with another number of them another model is trained; "
+  const char *what = isa<graph::GroupSumOp>(op) ? "means of a loss" : "batch statistics";
+  return std::string(what) + " of " + std::to_string(statistics->groups) +
+         (statistics->groups == 1 ? " group" : " groups") + " cannot be taken where the samples are split by {" +
+         split +
+         "}: each micro-batch has its own, and with another number of them another model is trained; "
          "compile with that --microbatches";
 }
 

@@ -7,7 +7,7 @@ func.func @loss(%x: tensor<4x2xf32>) -> (tensor<f32>, tensor<f32>) {
   %w = graph.read @w : tensor<2xf32>
   %wide = graph.broadcast %w [1] : (tensor<2xf32>) -> tensor<4x2xf32>
   %p = graph.mul %x, %wide : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
-  // expected-error @below {{samples of the batch meet here, and micro-batches cannot do the same with their own: leave --batch-losses=microbatch out and take --microbatches=1}}
+  // expected-error @below {{samples of the batch meet here, and micro-batches cannot do the same with their own: leave --batch-losses=microbatch out, and take --microbatches=1 if that is refused too}}
   %most = graph.reduce max %p [0] : (tensor<4x2xf32>) -> tensor<2xf32>
   %loss = graph.reduce sum %most [0] : (tensor<2xf32>) -> tensor<f32>
   %one = graph.constant dense<1.0> : tensor<f32> : tensor<f32>
