@@ -67,7 +67,9 @@ private:
   void addLeft(StoredValue &stored, Value value, plan::Recompute mode, double share);
   Logits logitsOf(Value logits);
   std::optional<std::array<Bytes, 2>> expertRowsOf(Operation *op);
+  Bytes sentTo(graph::ExpertsOp layer);
   void addRowsOf(StoredValue &stored, Value value, plan::Recompute mode);
+  void addSentAgain(ExpertRows &rows, graph::ExpertsOp layer);
   void addGathered(StoredValue &stored, Value value, plan::Recompute mode, double share);
   void addMemory();
 
@@ -347,17 +349,25 @@ std::optional<std::array<BlockPrices::Bytes, 2>> BlockPrices::Builder::expertRow
   return std::nullopt;
 }
 
-/// The rows of a value that experts were sent wait beside it, for the gradients of their weights, in the layout in
-/// which the experts read it.
+/// What experts are sent: rows in the layout in which they read them.
+BlockPrices::Bytes BlockPrices::Builder::sentTo(graph::ExpertsOp layer) {
+  OpOperand &x = layer.getXMutable();
+  const Layout &layout = placedOf(row.representative(layer)).layouts.operands[x.getOperandNumber()];
+  return ofGroup(bytesOf(x.get(), layout), double(cast<ShapedType>(layer.getIds().getType()).getShape().back()));
+}
+
+/// The rows of a value that experts were sent wait beside it, for the gradients of their weights.
 void BlockPrices::Builder::addRowsOf(StoredValue &stored, Value value, plan::Recompute mode) {
-  for (OpOperand &use : value.getUses()) {
-    auto layer = dyn_cast<graph::ExpertsOp>(use.getOwner());
-    if (!layer || layer.getX() != value)
-      continue;
-    const Layout &layout = placedOf(row.representative(layer)).layouts.operands[use.getOperandNumber()];
-    stored.waiting[size_t(mode)].push_back(
-        ofGroup(bytesOf(value, layout), double(cast<ShapedType>(layer.getIds().getType()).getShape().back())));
-  }
+  for (Operation *user : value.getUsers())
+    if (auto layer = dyn_cast<graph::ExpertsOp>(user); layer && layer.getX() == value)
+      stored.waiting[size_t(mode)].push_back(sentTo(layer));
+}
+
+/// If they do not wait, they are sent again, and lie there beside the rows of the gradients.
+void BlockPrices::Builder::addSentAgain(ExpertRows &rows, graph::ExpertsOp layer) {
+  for (size_t mode = 1; mode < kRecomputeModes; ++mode)
+    if (values.again(plan::Recompute(mode)).contains(layer.getX()))
+      rows.again[mode] = sentTo(layer);
 }
 
 /// Keys and values that were gathered for the forward pass wait so, in the place of a rank's part of them.
@@ -439,6 +449,8 @@ void BlockPrices::Builder::run() {
       addOp(*each, *type);
       if (std::optional<std::array<Bytes, 2>> rows = expertRowsOf(op))
         prices.rows.push_back({*type, *rows});
+      if (auto layer = dyn_cast<graph::ExpertsOp>(op))
+        addSentAgain(prices.rows.back(), layer);
     }
   }
   addKernels();

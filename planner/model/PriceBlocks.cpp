@@ -475,6 +475,10 @@ void BlockPrices::Evaluation::addMemory() {
   for (auto [block, bytes] : llvm::zip_equal(blocks, rows))
     for (double &working : block.workingBytes)
       working += bytes;
+  for (const ExpertRows &each : prices.rows)
+    for (size_t mode = 1; mode < kRecomputeModes; ++mode)
+      if (each.again[mode])
+        blocks[each.type].workingBytes[mode] += bytesOf(*each.again[mode]);
 }
 
 std::vector<BlockCost> BlockPrices::Evaluation::run() {

@@ -200,6 +200,8 @@ private:
   struct ExpertRows {
     uint32_t type;
     std::array<Bytes, 2> bytes;
+    /// What experts are sent, by plan::Recompute, if it is sent again for the backward pass.
+    std::array<std::optional<Bytes>, kRecomputeModes> again = {};
   };
   static constexpr uint32_t kNoBlock = ~0u;
   /// A value that has memory.
