@@ -32,6 +32,7 @@ struct Statistics {
   int64_t groups = 1;
   /// The groups must be the micro-batches.
   bool running = false;
+  const char *name = "batch statistics";
 };
 
 /// The axes of the statistics' factors: those that tell groups apart, and those that share one.
@@ -51,7 +52,7 @@ static Statistics ofRunning(graph::RunningStatisticsOp op, const FactorMap &map)
 }
 
 static Statistics ofSum(graph::GroupSumOp op, const FactorMap &map) {
-  return {{map.operands[0][0]}, static_cast<int64_t>(op.getGroups())};
+  return {{map.operands[0][0]}, static_cast<int64_t>(op.getGroups()), false, "means of a loss"};
 }
 
 /// Nothing: the op takes no statistics.
@@ -90,8 +91,7 @@ std::optional<std::string> whyNotGrouped(Operation *op, const FactorMap &map, co
   std::string split;
   for (const std::string &axis : placement.factors[statistics->factors.front()])
     split += (split.empty() ? "" : ", ") + axis + "=" + std::to_string(mesh.product({axis}));
-  const char *what = isa<graph::GroupSumOp>(op) ? "means of a loss" : "batch statistics";
-  return std::string(what) + " of " + std::to_string(statistics->groups) +
+  return std::string(statistics->name) + " of " + std::to_string(statistics->groups) +
          (statistics->groups == 1 ? " group" : " groups") + " cannot be taken where the samples are split by {" +
          split +
          "}: each micro-batch has its own, and with another number of them another model is trained; "
