@@ -289,7 +289,7 @@ std::vector<BlockCost> PlacementCache::costsOf(const plan::Plan &plan, PlacedSte
   if (!prices)
     prices = &pricesOf(plan, local.sequence.ofAttention);
   std::vector<BlockCost> blocks = prices->price(plan, *placed.reshards);
-  FailureOr<double> ofExperts =
+  FailureOr<double> ofLayers =
       secondsOfExperts(facts.step, facts.input.expertLayers, plan, facts.machine, facts.request.experts);
   double attentions = 0, expertLayers = 0;
   for (size_t type = 0; type < blocks.size(); ++type) {
@@ -298,13 +298,19 @@ std::vector<BlockCost> PlacementCache::costsOf(const plan::Plan &plan, PlacedSte
     expertLayers += blocks[type].expertLayers * count;
   }
   double sequence = attentions > 0 ? local.sequence.seconds / attentions : 0;
-  double experts = expertLayers > 0 ? (succeeded(ofExperts) ? *ofExperts : 0) / expertLayers : 0;
+  double experts = expertLayers > 0 ? (succeeded(ofLayers) ? *ofLayers : 0) / expertLayers : 0;
   for (BlockCost &block : blocks) {
-    double seconds = sequence * block.attentions + experts * block.expertLayers;
+    double ofExperts = experts * block.expertLayers, seconds = sequence * block.attentions + ofExperts;
     block.forward.exchangeSeconds += seconds / 2;
     block.inputGradient.exchangeSeconds += seconds / 2;
-    if (block.attentions + block.expertLayers > 0)
-      block.again[size_t(plan::Recompute::Full)].exchangeSeconds += seconds / 2;
+    // Gradients of weights run beside the exchanges of rows (passes/exec/commands/FillExchanges.cpp).
+    block.inputGradient.fillableSeconds += ofExperts / 2;
+    if (block.attentions > 0)
+      block.again[size_t(plan::Recompute::Full)].exchangeSeconds += sequence * block.attentions / 2;
+    // Rows that do not wait are sent again, and nothing comes back: the backward pass does not read the layer's result.
+    for (size_t mode = 1; mode < kRecomputeModes; ++mode)
+      if (block.sendsAgain[mode])
+        block.again[mode].exchangeSeconds += ofExperts / 4;
   }
   return blocks;
 }

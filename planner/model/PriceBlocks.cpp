@@ -79,6 +79,7 @@ private:
     }
   };
   OpCost costOf(const OpWork &op) const;
+  OpCost againOf(const OpWork &layer, OpCost cost) const;
   double scratchOf(const OpWork &op) const;
   double scratchOfPicks(const OpWork &op, ArrayRef<int64_t> sizes) const;
   bool isPacked(const Bytes &bytes) const {
@@ -371,6 +372,17 @@ void BlockPrices::Evaluation::addStarts(std::vector<OpCost> &costs) const {
   }
 }
 
+/// The part of an expert layer that the backward pass needs again: what its result is made of, not the result.
+BlockPrices::Evaluation::OpCost BlockPrices::Evaluation::againOf(const OpWork &layer, OpCost cost) const {
+  SmallVector<double> rest;
+  for (const Extent &extent : of(layer.sizes).take_back(5))
+    rest.push_back(double(sizeOf(extent)));
+  const double pair = rest[1], in = rest[3], out = rest[4];
+  if (cost.gemm)
+    cost.gemm->count *= pair * in / (pair * in + out);
+  return cost;
+}
+
 void BlockPrices::Evaluation::addWork() {
   std::vector<OpCost> costs;
   for (const OpWork &op : prices.ops)
@@ -388,7 +400,7 @@ void BlockPrices::Evaluation::addWork() {
     block.expertLayers += op.dispatches;
     for (size_t mode = 1; mode < kRecomputeModes; ++mode)
       if (op.again[mode]) {
-        cost.addTo(block.again[mode]);
+        (op.dispatches ? againOf(op, cost) : cost).addTo(block.again[mode]);
         block.again[mode].exchangeSeconds += moved[number];
         llvm::append_range(block.again[mode].chunked, chunked[number]);
       }
@@ -477,8 +489,10 @@ void BlockPrices::Evaluation::addMemory() {
       working += bytes;
   for (const ExpertRows &each : prices.rows)
     for (size_t mode = 1; mode < kRecomputeModes; ++mode)
-      if (each.again[mode])
+      if (each.again[mode]) {
+        blocks[each.type].sendsAgain[mode] = true;
         blocks[each.type].workingBytes[mode] += bytesOf(*each.again[mode]);
+      }
 }
 
 std::vector<BlockCost> BlockPrices::Evaluation::run() {

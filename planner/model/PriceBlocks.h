@@ -34,6 +34,8 @@ struct BlockWork {
   std::array<cost::Work, kRecomputeModes> again;
   /// Numbers of attentions and of expert layers, whose communication over cp and ep is priced separately.
   double attentions = 0, expertLayers = 0;
+  /// Whether experts are sent their rows again, by plan::Recompute.
+  std::array<bool, kRecomputeModes> sendsAgain{};
   /// Whether a mode computes anything again.
   bool computesAgain(plan::Recompute mode) const {
     const cost::Work &work = again[size_t(mode)];
