@@ -35,15 +35,17 @@ plan::ShapeSpace GraphPricer::space() const {
   // Forward changes a buffer once a micro-batch, so another number of them trains another model.
   if (!step.getOps<graph::WriteOp>().empty())
     space.microbatches = 1;
-  bool attends = false;
+  bool attends = false, computesGroups = false;
   for (Operation *op : facts().input.blocks.uniqueOps()) {
     attends |= isa<graph::AttentionOp>(op);
-    // Batch norm takes its statistics from a micro-batch, and so may a term of a loss: another number of micro-batches
-    // is another model.
-    if (auto norm = dyn_cast<graph::BatchNormOp>(op))
-      space.microbatches = static_cast<int64_t>(norm.getGroups());
-    if (auto sum = dyn_cast<graph::GroupSumOp>(op))
+    // Batch norm takes its statistics from a micro-batch, so another number of micro-batches is another model. Its
+    // groups may be ranks, those of a loss's terms are micro-batches.
+    if (isa<graph::BatchNormOp>(op) && !computesGroups)
+      space.microbatches = 1;
+    if (auto sum = dyn_cast<graph::GroupSumOp>(op)) {
+      computesGroups = true;
       space.microbatches = static_cast<int64_t>(sum.getGroups());
+    }
     if (auto layer = dyn_cast<graph::ExpertsOp>(op))
       experts = cast<ShapedType>(layer.getWIn().getType()).getDimSize(0);
   }
