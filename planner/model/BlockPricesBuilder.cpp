@@ -349,7 +349,7 @@ std::optional<std::array<BlockPrices::Bytes, 2>> BlockPrices::Builder::expertRow
   return std::nullopt;
 }
 
-/// What experts are sent: rows in the layout in which they read them.
+/// The rows that experts are sent, in the layout in which they read them.
 BlockPrices::Bytes BlockPrices::Builder::sentTo(graph::ExpertsOp layer) {
   OpOperand &x = layer.getXMutable();
   const Layout &layout = placedOf(row.representative(layer)).layouts.operands[x.getOperandNumber()];
@@ -363,7 +363,7 @@ void BlockPrices::Builder::addRowsOf(StoredValue &stored, Value value, plan::Rec
       stored.waiting[size_t(mode)].push_back(sentTo(layer));
 }
 
-/// If they do not wait, they are sent again, and lie there beside the rows of the gradients.
+/// Rows that do not wait are sent again, and lie there beside the rows of the gradients.
 void BlockPrices::Builder::addSentAgain(ExpertRows &rows, graph::ExpertsOp layer) {
   for (size_t mode = 1; mode < kRecomputeModes; ++mode)
     if (values.again(plan::Recompute(mode)).contains(layer.getX()))

@@ -372,7 +372,7 @@ void BlockPrices::Evaluation::addStarts(std::vector<OpCost> &costs) const {
   }
 }
 
-/// The part of an expert layer that the backward pass needs again: what its result is made of, not the result.
+/// The work of an expert layer that the backward pass needs again: that of its hidden values, not of its result.
 BlockPrices::Evaluation::OpCost BlockPrices::Evaluation::againOf(const OpWork &layer, OpCost cost) const {
   SmallVector<double> rest;
   for (const Extent &extent : of(layer.sizes).take_back(5))

@@ -202,7 +202,7 @@ private:
   struct ExpertRows {
     uint32_t type;
     std::array<Bytes, 2> bytes;
-    /// What experts are sent, by plan::Recompute, if it is sent again for the backward pass.
+    /// The rows that experts are sent again for the backward pass, by plan::Recompute; nothing if they wait.
     std::array<std::optional<Bytes>, kRecomputeModes> again = {};
   };
   static constexpr uint32_t kNoBlock = ~0u;
