@@ -7,6 +7,8 @@
 
 #include "runtime/image/Image.h"
 
+#include <algorithm>
+
 namespace dtcc::rt {
 
 size_t Image::stageOf(const dtcc_state &state) const {
@@ -40,6 +42,12 @@ int64_t elementCount(const dtcc_view &view) {
   for (int i = 0; i < view.rank; ++i)
     count *= view.sizes[i];
   return count;
+}
+
+bool updatesEarly(const Image &image) {
+  return std::any_of(image.commands().begin(), image.commands().end(), [](const dtcc_command &command) {
+    return command.kind == DTCC_LIBRARY && command.op == DTCC_LIB_MEAN_SCALE;
+  });
 }
 
 bool isContiguous(const dtcc_view &view) {

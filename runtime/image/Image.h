@@ -122,6 +122,9 @@ inline SlotMemory slotMemoryOf(const Image &image, const dtcc_view &view) {
   return {view.slot_stride, view.slots, view.slot_order ? &image.slotOrders()[size_t(view.slot_order - 1)] : nullptr};
 }
 
+/// Whether a program updates each parameter once its own gradient is complete.
+bool updatesEarly(const Image &image);
+
 /// Elements of a view.
 int64_t elementCount(const dtcc_view &view);
 /// True if the elements of `view` are dense in row-major order (sizes of 1 may

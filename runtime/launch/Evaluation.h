@@ -14,8 +14,8 @@
 
 #include "runtime/launch/Executor.h"
 #include "runtime/launch/Metrics.h"
-#include "runtime/launch/Options.h"
 #include "runtime/launch/StepValues.h"
+#include "runtime/launch/options/Options.h"
 
 #include <functional>
 

@@ -17,6 +17,7 @@
 #include "runtime/core/Signals.h"
 #include "runtime/launch/Program.h"
 #include "runtime/launch/arguments/Arguments.h"
+#include "runtime/launch/options/ParseOptions.h"
 
 #include <iostream>
 #include <new>

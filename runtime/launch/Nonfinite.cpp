@@ -29,12 +29,6 @@ size_t spanOf(const dtcc_view &view) {
 
 } // namespace
 
-bool updatesEarly(const Image &image) {
-  return std::any_of(image.commands().begin(), image.commands().end(), [](const dtcc_command &command) {
-    return command.kind == DTCC_LIBRARY && command.op == DTCC_LIB_MEAN_SCALE;
-  });
-}
-
 Verdict judge(const StepFacts &facts) {
   bool norm = !facts.hasGradNorm || std::isfinite(facts.gradNorm);
   if (facts.updatesEarly)

@@ -25,14 +25,11 @@
 #include "runtime/device/Device.h"
 #include "runtime/launch/Metrics.h"
 #include "runtime/launch/health/SpikeGuard.h"
+#include "runtime/launch/options/Options.h"
 
 #include <vector>
 
 namespace dtcc::rt {
-
-/// Answer of a run to such a step: end, go on without its update, or go back to the newest checkpoint and go on with
-/// the data behind the step.
-enum class OnNonfinite { Stop, Skip, Rollback };
 
 /// Ordered by severity: the worst of all ranks counts.
 enum class Verdict : int32_t {
@@ -50,9 +47,6 @@ enum class Verdict : int32_t {
 
 /// Whether parameters and optimizer state are those of the step before.
 inline bool leavesState(Verdict verdict) { return verdict == Verdict::NotUpdated || verdict == Verdict::Spike; }
-
-/// Whether a program updates each parameter once its own gradient is complete.
-bool updatesEarly(const Image &image);
 
 /// The verdict on a step, from what rank 0 reads behind it.
 Verdict judge(const StepFacts &facts);

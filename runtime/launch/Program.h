@@ -13,7 +13,8 @@
 #ifndef DTCC_RUNTIME_LAUNCH_PROGRAM_H
 #define DTCC_RUNTIME_LAUNCH_PROGRAM_H
 
-#include "runtime/launch/Options.h"
+#include "runtime/launch/options/Options.h"
+#include "runtime/launch/worlds/Worlds.h"
 
 namespace dtcc::rt {
 

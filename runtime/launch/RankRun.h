@@ -19,7 +19,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/launch/Executor.h"
 #include "runtime/launch/Metrics.h"
-#include "runtime/launch/Options.h"
+#include "runtime/launch/options/Options.h"
 
 #include <functional>
 

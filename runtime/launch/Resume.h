@@ -16,7 +16,7 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/folder/FolderDisks.h"
-#include "runtime/launch/Options.h"
+#include "runtime/launch/options/Options.h"
 
 namespace dtcc::rt {
 

@@ -15,7 +15,7 @@
 #include "runtime/core/Philox.h"
 #include "runtime/core/ThreadTeam.h"
 #include "runtime/launch/Initialize.h"
-#include "runtime/launch/LearningRate.h"
+#include "runtime/launch/options/LearningRate.h"
 #include "tests/unit/runtime/ImageBuilder.h"
 #include "tests/unit/runtime/RunProgram.h"
 

@@ -68,7 +68,8 @@ TEST_F(Join, OptionsThatCannotBeAreRefused) {
     int status;
   };
   const Case cases[] = {
-      {"--rank=0 --ranks=2", "--rank requires --rendezvous", 2},
+      {"--rank=0 --ranks=2", "--rank needs --rendezvous=HOST:PORT", 2},
+      {"--rank=0 --rendezvous=127.0.0.1:29500", "--rank needs --ranks=N", 2},
       {"--rendezvous=127.0.0.1:29500", "--rendezvous needs --rank and --ranks, or a launcher's variables", 2},
       {"--rendezvous=127.0.0.1:29500 --rank=2 --ranks=2", "--rank must be less than --ranks=2, got: 2", 2},
       {"--rendezvous=127.0.0.1:29500 --rank=0 --ranks=3",

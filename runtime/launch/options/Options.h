@@ -1,4 +1,4 @@
-//===- Options.h - The command line of a program -------------- -*- C++ -*-===//
+//===- Options.h - A program's options as a value -------------- -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_LAUNCH_OPTIONS_H
-#define DTCC_RUNTIME_LAUNCH_OPTIONS_H
+#ifndef DTCC_RUNTIME_LAUNCH_OPTIONS_OPTIONS_H
+#define DTCC_RUNTIME_LAUNCH_OPTIONS_OPTIONS_H
 
 #include "runtime/abi/OptionRow.h"
 #include "runtime/checkpoint/folder/CheckpointFolder.h"
@@ -19,9 +19,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/generate/GenerateOptions.h"
 #include "runtime/image/Trace.h"
-#include "runtime/launch/LearningRate.h"
-#include "runtime/launch/Nonfinite.h"
-#include "runtime/launch/worlds/Worlds.h"
+#include "runtime/launch/options/LearningRate.h"
 
 #include <optional>
 #include <string>
@@ -39,6 +37,10 @@ struct EvaluationOptions {
   bool ofAverages = false;
   bool isAsked() const { return data.areGiven(); }
 };
+
+/// Answer of a run to a step whose loss or gradient is not finite: end, go on without its update, or go back to the
+/// newest checkpoint and go on with the data behind the step.
+enum class OnNonfinite { Stop, Skip, Rollback };
 
 struct Options {
   DataOptions data;
@@ -80,10 +82,6 @@ struct Options {
   bool trains() const { return !evaluation.only && !generate.isAsked(); }
 };
 
-/// Reads the command line; defaults come from the image, which is that of one of `worlds`. Prints help or one message
-/// itself; then the result is empty and `status` is the exit status.
-std::optional<Options> parseOptions(int argc, char **argv, const Image &image, const Worlds &worlds, int &status);
-
 } // namespace dtcc::rt
 
-#endif // DTCC_RUNTIME_LAUNCH_OPTIONS_H
+#endif // DTCC_RUNTIME_LAUNCH_OPTIONS_OPTIONS_H

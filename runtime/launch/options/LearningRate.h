@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_LAUNCH_LEARNINGRATE_H
-#define DTCC_RUNTIME_LAUNCH_LEARNINGRATE_H
+#ifndef DTCC_RUNTIME_LAUNCH_OPTIONS_LEARNINGRATE_H
+#define DTCC_RUNTIME_LAUNCH_OPTIONS_LEARNINGRATE_H
 
 #include <algorithm>
 #include <cmath>
@@ -74,4 +74,4 @@ private:
 
 } // namespace dtcc::rt
 
-#endif // DTCC_RUNTIME_LAUNCH_LEARNINGRATE_H
+#endif // DTCC_RUNTIME_LAUNCH_OPTIONS_LEARNINGRATE_H
