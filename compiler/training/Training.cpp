@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace dtcc;
 
-/// Programs for GPUs have the optimizers that change each cell of a parameter by its own gradient.
+/// Programs for GPUs have all optimizers but those that keep factors of a tensor.
 static LogicalResult checkTarget(const Options &options, graph::OptimizerAttrInterface optimizer) {
   bool isWhole = optimizer.getTensorNeed() != graph::TensorNeed::None, isCoded = optimizer.getSlotCodes(0) != 0;
   StringRef name = optimizer.getAbstractAttribute().getName().split('.').second;
@@ -26,7 +26,7 @@ static LogicalResult checkTarget(const Options &options, graph::OptimizerAttrInt
                  (isWhole ? "needs whole tensors" : "has state of 8 bits") + ": leave --verify out");
   if (targetOf(options).memory == DTCC_MEMORY_HOST)
     return success();
-  if (isWhole)
+  if (optimizer.getTensorNeed() == graph::TensorNeed::Factors)
     return wrong("--optimizer=" + name + " is for programs that compute on processors: compile for cpu, or take adamw");
   return success();
 }

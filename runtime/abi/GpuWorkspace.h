@@ -79,6 +79,10 @@ struct LibraryAttention {
 };
 /// Four floats for each range of parameters with one decay and rate: at most two a state, and what is between.
 constexpr int64_t update(int64_t states) { return 16 * (2 * states + 2); }
+/// Sums of squares of n cells and of as many of their direction, in pieces of 65,536 cells of one of `states` tensors.
+constexpr int64_t tensorSquares(int64_t n, int64_t states) { return 16 * (n / 65536 + states); }
+/// A direction of LAMB: two floats of the step.
+inline constexpr int64_t lambDirectionBytes = 8;
 
 /// The gradient of a convolution's kernel is a small matrix over a great depth: it is cut into so many parts that tiles
 /// of 128 x 128 times parts fill a GPU, of depths that are worth it, and these are added up in their order. The same

@@ -101,6 +101,12 @@ void applyDirection(ThreadTeam &team, const VectorKernels &kernels, std::span<co
   }
 }
 
+float orthogonalScale(const OrthogonalizeOptions &options, int64_t rows, int64_t columns) {
+  const double ratio = static_cast<double>(rows) / static_cast<double>(columns);
+  return static_cast<float>(options.matchRms ? 0.2 * std::sqrt(static_cast<double>(std::max(rows, columns)))
+                                             : std::sqrt(std::max(1.0, ratio)));
+}
+
 Orthogonalization::Orthogonalization(const OrthogonalizeOptions &options, int64_t rows, int64_t columns,
                                      const VectorKernels &kernels, TeamScratch &scratch)
     : options(options), rows(rows), columns(columns) {
@@ -162,9 +168,7 @@ void Orthogonalization::run(ThreadTeam &team, const TeamScratch &scratch, std::b
     multiply(2, polynomial, x);
     combine(cells, a, x, 1, x);
   }
-  const double ratio = static_cast<double>(rows) / static_cast<double>(columns);
-  const auto scale = static_cast<float>(options.matchRms ? 0.2 * std::sqrt(static_cast<double>(length))
-                                                         : std::sqrt(std::max(1.0, ratio)));
+  const float scale = orthogonalScale(options, rows, columns);
   team.parallelFor(cells, grainOfShares, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       matrix[cellOf(i)] = fromBF16(x[i]) * scale;

@@ -71,6 +71,9 @@ struct OrthogonalizeOptions {
   bool matchRms = false;
 };
 
+/// The number by which an orthogonalized direction is multiplied.
+float orthogonalScale(const OrthogonalizeOptions &options, int64_t rows, int64_t columns);
+
 /// Orthogonalizes matrices of one shape by steps of Newton and Schulz, with the roundings of torch.optim.Muon: what it
 /// computes in bf16 is rounded to bf16 here, and products are summed in f32.
 class Orthogonalization {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The cases of KernelSuite.cpp for rows of LibraryOps.def that GPUs refuse: updates
-// of whole tensors, of state of 8 bits and averages of weights.
+// The cases of KernelSuite.cpp for rows of LibraryOps.def that GPUs refuse, and for updates of
+// whole tensors, of state of 8 bits and averages of weights, which KernelCases.cpp has for GPUs.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,102 +8,15 @@
 #include "tests/conformance/KernelCases.h"
 
 #include "runtime/abi/RecurrentCell.h"
-#include "runtime/core/DynamicCodes.h"
-#include "runtime/core/HalfFloat.h"
 #include "runtime/kernels/GroupedMatmul.h"
+#include "tests/conformance/CaseMaker.h"
 
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 #include <numeric>
-#include <random>
 
 namespace dtcc::rt::test {
 namespace {
-
-const dtcc_dtype floatTypes[] = {DTCC_F32, DTCC_BF16, DTCC_F16};
-
-std::string text(std::initializer_list<int64_t> values) {
-  std::string result;
-  for (int64_t value : values)
-    result += (result.empty() ? "" : " ") + std::to_string(value);
-  return result;
-}
-
-/// A case under construction: operands are random numbers.
-class Maker {
-public:
-  Maker(std::string name, dtcc_library_op op, int64_t ranks = 1, int64_t slots = 1)
-      : made{.name = std::move(name), .command = OneCommand(op, ranks, slots)} {}
-
-  /// `order`: dimensions from the outermost in memory to the innermost, all of them or none (as they come), and cells
-  /// that follow every row of the innermost.
-  size_t floats(dtcc_dtype type, std::vector<int64_t> sizes, std::vector<int> order = {}, int64_t gap = 0,
-                float deviation = 1) {
-    if (order.empty())
-      for (size_t d = 0; d < sizes.size(); ++d)
-        order.push_back(static_cast<int>(d));
-    int64_t cells = 1;
-    std::vector<int64_t> strides(sizes.size());
-    for (size_t x = order.size(); x-- > 0;) {
-      strides[static_cast<size_t>(order[x])] = cells;
-      cells *= sizes[static_cast<size_t>(order[x])];
-      if (x + 1 == order.size())
-        cells += gap;
-    }
-    std::normal_distribution<float> normal(0, deviation);
-    std::vector<float> values(static_cast<size_t>(cells));
-    for (float &value : values)
-      value = normal(random);
-    size_t number = content(type, sizes, values);
-    std::copy(strides.begin(), strides.end(), made.command.view(number).strides);
-    return number;
-  }
-  size_t content(dtcc_dtype type, std::vector<int64_t> sizes, const std::vector<float> &values) {
-    if (type == DTCC_F32)
-      return made.command.operand(type, std::move(sizes), values);
-    if (type == DTCC_F64)
-      return made.command.operand(type, std::move(sizes), std::vector<double>(values.begin(), values.end()));
-    std::vector<uint16_t> halves;
-    for (float value : values)
-      halves.push_back(type == DTCC_BF16 ? toBF16(value) : toF16(value));
-    return made.command.operand(type, std::move(sizes), halves);
-  }
-  size_t output(dtcc_dtype type, std::vector<int64_t> sizes, std::vector<int> order = {}, int64_t gap = 0) {
-    made.outputs.push_back(floats(type, std::move(sizes), std::move(order), gap));
-    return made.outputs.back();
-  }
-  /// i64 or i32 from [low, high).
-  size_t integers(dtcc_dtype type, int64_t count, int64_t low, int64_t high) {
-    std::uniform_int_distribution<int64_t> uniform(low, high - 1);
-    std::vector<int64_t> wide(static_cast<size_t>(count));
-    for (int64_t &value : wide)
-      value = uniform(random);
-    if (type == DTCC_I64)
-      return made.command.operand(type, {count}, wide);
-    return made.command.operand(type, {count}, std::vector<int32_t>(wide.begin(), wide.end()));
-  }
-  size_t workspace(int64_t bytes) {
-    made.scratch.push_back(made.command.operand(DTCC_I8, {bytes}, std::vector<int8_t>(static_cast<size_t>(bytes))));
-    return made.scratch.back();
-  }
-  Maker &attributes(std::initializer_list<int64_t> values) {
-    for (int64_t value : values)
-      made.command.attribute(value);
-    return *this;
-  }
-  Maker &reals(std::initializer_list<double> values) {
-    for (double value : values)
-      made.command.attribute(value);
-    return *this;
-  }
-  OneCommand &command() { return made.command; }
-
-  KernelCase made;
-  std::mt19937 random{7};
-};
-
-using Cases = std::vector<KernelCase>;
 
 void addCopies(Cases &cases) {
   // One is four times what a grid holds, and more. The last two are transposed, in tiles of pairs and of cells.
@@ -263,149 +176,6 @@ void addCrossEntropy(Cases &cases) {
       l.attributes({2, mode != 1, mode});
       l.made.slot = mode == 2;
       cases.push_back(l.made);
-    }
-}
-
-void addUpdates(Cases &cases) {
-  for (int64_t size : {int64_t{1}, int64_t{1001}, int64_t{300000}})
-    for (auto [mode, type] : {std::pair{0, DTCC_F32}, {1, DTCC_F32}, {0, DTCC_BF16}, {1, DTCC_F16}}) {
-      Maker m("sum of squares " + text({size, mode, type}), DTCC_LIB_SUM_SQUARES);
-      m.floats(type, {size});
-      m.output(DTCC_F32, std::vector<int64_t>{});
-      m.attributes({mode});
-      cases.push_back(m.made);
-    }
-  auto scalar = [](Maker &m, float value) { return m.content(DTCC_F32, {}, {value}); };
-  const float infinity = std::numeric_limits<float>::infinity();
-  for (float squares : {400.0f, 0.3f, 0.0f, infinity})
-    for (float count : {10.0f, 0.0f})
-      for (double clip : {0.0, 1.0}) {
-        Maker m("gradient scale", DTCC_LIB_GRAD_SCALE);
-        scalar(m, squares), scalar(m, count);
-        m.output(DTCC_F32, std::vector<int64_t>{}), m.output(DTCC_F32, std::vector<int64_t>{});
-        m.reals({clip});
-        cases.push_back(m.made);
-        Maker u("gradient unscale", DTCC_LIB_GRAD_UNSCALE);
-        scalar(u, squares), scalar(u, count), scalar(u, 1024);
-        u.output(DTCC_F32, std::vector<int64_t>{}), u.output(DTCC_F32, std::vector<int64_t>{});
-        u.made.outputs.push_back(u.command().operand(DTCC_I32, {}, std::vector<int32_t>{7}));
-        u.reals({clip, 0.5});
-        cases.push_back(u.made);
-      }
-  for (float sum : {-3.0f, infinity})
-    for (float count : {10.0f, 0.0f}) {
-      Maker m("scale of the mean", DTCC_LIB_MEAN_SCALE);
-      scalar(m, sum), scalar(m, count);
-      m.output(DTCC_F32, std::vector<int64_t>{});
-      cases.push_back(m.made);
-    }
-  for (int32_t finite : {0, 1})
-    for (float streak : {0.0f, 9.0f})
-      for (float scale : {1024.0f, 3e38f}) {
-        Maker m("loss scale", DTCC_LIB_LOSS_SCALE_ADJUST);
-        m.command().operand(DTCC_I32, {}, std::vector<int32_t>{finite});
-        m.command().longs({}, {12});
-        m.made.outputs = {scalar(m, scale), scalar(m, streak), scalar(m, 2), m.command().longs({}, {77})};
-        m.reals({2.0, 0.5});
-        m.attributes({10});
-        cases.push_back(m.made);
-      }
-  struct Rule {
-    dtcc_library_op op;
-    int64_t slots;
-    std::vector<double> reals;
-    std::vector<int64_t> flags;
-  };
-  const Rule rules[] = {{DTCC_LIB_ADAMW, 2, {0.9, 0.999, 1e-8, 0}, {1, 1, 0}},
-                        {DTCC_LIB_ADAMW, 2, {0.8, 0.95, 1e-6, 0}, {0, 0, 0}},
-                        {DTCC_LIB_ADAMW, 2, {0.8, 0.95, 1e-2, 0.125}, {2, 2, 3}},
-                        {DTCC_LIB_ADAMW, 2, {0.8, 0.95, 1e-2, 0.125}, {0, 2, -1}},
-                        {DTCC_LIB_SGD, 0, {0.0, 0.0}, {0, 0}},
-                        {DTCC_LIB_SGD, 1, {0.9, 0.25}, {0, 1}},
-                        {DTCC_LIB_SGD, 1, {0.9, 0.0}, {1, 0}},
-                        {DTCC_LIB_ADAGRAD, 1, {0.5, 1e-2}, {2}},
-                        {DTCC_LIB_LION, 1, {0.9, 0.99}, {}}};
-  for (const Rule &rule : rules)
-    for (int64_t size : {int64_t{9}, int64_t{9000}})
-      for (int64_t rank : {0, 1})
-        for (dtcc_dtype copy : floatTypes) {
-          Maker m("update " + text({rule.op, size, rank, copy, rule.flags.empty() ? 0 : rule.flags[0]}), rule.op, 2);
-          // Gradients in halves stand beside copies in halves.
-          m.floats(copy, {size});
-          scalar(m, 0.25f), scalar(m, 0.01f);
-          m.command().longs({}, {rank ? 100 : 1});
-          m.output(DTCC_F32, std::vector<int64_t>{size});
-          for (int64_t slot = 0; slot < rule.slots; ++slot) {
-            // Second moments are not negative.
-            std::vector<float> values;
-            for (int64_t i = 0; i < size; ++i)
-              values.push_back(static_cast<float>(i % 13) * 0.01f);
-            m.made.outputs.push_back(m.content(DTCC_F32, {size}, values));
-          }
-          if (copy != DTCC_F32)
-            m.output(copy, std::vector<int64_t>{size});
-          m.command().bucket(2 * size);
-          m.command().segment(0, 2, size - 3, 0.1, 2);
-          m.command().segment(0, size - 1, size / 2, 0, 1);
-          m.command().segment(0, size + size / 2, 2, 0.2, 0.5);
-          m.attributes({0, 0}).reals({});
-          for (double real : rule.reals)
-            m.reals({real});
-          for (int64_t flag : rule.flags)
-            m.attributes({flag});
-          m.made.rank = rank;
-          m.made.tolerance = copy == DTCC_F32 ? 2e-6f : copy == DTCC_BF16 ? 8e-3f : 1e-3f;
-          cases.push_back(m.made);
-        }
-}
-
-/// A first step: moments of 0 give both devices the same bits, so that their codes and scales can be compared as bytes.
-void addCodedUpdates(Cases &cases) {
-  for (int64_t rank : {0, 1})
-    for (dtcc_dtype copy : floatTypes) {
-      const int64_t share = 9 * codeBlock;
-      Maker m("update of codes " + text({rank, copy}), DTCC_LIB_ADAMW8BIT, 2);
-      m.floats(copy, {share});
-      for (float value : {0.25f, 0.01f})
-        m.content(DTCC_F32, {}, {value});
-      m.command().longs({}, {1});
-      m.output(DTCC_F32, std::vector<int64_t>{share});
-      for (dtcc_codes kind : {DTCC_CODES_SIGNED, DTCC_CODES_UNSIGNED}) {
-        std::vector<uint8_t> codes(static_cast<size_t>(codedBytes(share)));
-        std::fill_n(codes.begin(), share, static_cast<uint8_t>(DynamicCodes::of(kind).zeroCode()));
-        m.made.outputs.push_back(m.command().operand(DTCC_I8, {codedBytes(share)}, codes));
-      }
-      if (copy != DTCC_F32)
-        m.output(copy, std::vector<int64_t>{share});
-      m.command().bucket(2 * share);
-      // A tensor over both shares, one within the second, and padding behind each.
-      m.command().segment(0, 2 * codeBlock, share + 70, 0.1, 2);
-      m.command().segment(0, share + 4 * codeBlock, 3 * codeBlock + 9, 0, 1);
-      m.attributes({0, 0}).reals({0.9, 0.99, 1e-6});
-      m.made.rank = rank;
-      m.made.tolerance = copy == DTCC_F32 ? 2e-6f : copy == DTCC_BF16 ? 8e-3f : 1e-3f;
-      cases.push_back(m.made);
-    }
-}
-
-void addAverages(Cases &cases) {
-  for (int64_t size : {int64_t{3}, int64_t{9000}})
-    for (int64_t step : {1, 2}) {
-      Maker m("average " + text({size, step}), DTCC_LIB_AVERAGE);
-      m.floats(DTCC_F32, {size});
-      m.command().longs({}, {step});
-      m.output(DTCC_F32, std::vector<int64_t>{size});
-      m.reals({0.75});
-      cases.push_back(m.made);
-    }
-  for (int64_t size : {int64_t{3}, int64_t{9000}})
-    for (dtcc_dtype copy : floatTypes) {
-      Maker m("exchange of averages " + text({size, copy}), DTCC_LIB_EXCHANGE);
-      m.output(DTCC_F32, std::vector<int64_t>{size}), m.output(DTCC_F32, std::vector<int64_t>{size});
-      if (copy != DTCC_F32)
-        m.output(copy, std::vector<int64_t>{size});
-      m.made.tolerance = 0;
-      cases.push_back(m.made);
     }
 }
 
@@ -588,8 +358,6 @@ std::vector<KernelCase> kernelCases() {
   addEmbeddings(cases);
   addCrossEntropy(cases);
   addUpdates(cases);
-  addCodedUpdates(cases);
-  addAverages(cases);
   addRows(cases);
   addWindows(cases);
   addRecurrences(cases);

@@ -36,6 +36,7 @@ struct KernelCase {
 /// All of them. Attention's gradients need its results, which the processor computes: no runner may be set.
 std::vector<KernelCase> kernelCases();
 void addAttention(std::vector<KernelCase> &cases);
+void addUpdates(std::vector<KernelCase> &cases);
 
 } // namespace dtcc::rt::test
 

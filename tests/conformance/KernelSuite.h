@@ -113,6 +113,20 @@ public:
     segments.push_back({bucket, /*state=*/0, offset, length, decay, lrScale});
   }
 
+  /// The state of all segments: a matrix whose columns are a dimension of `heads` and one of the cells of each. Ranks
+  /// share out the dimension `shared`, or none if it is -1.
+  void matrixState(int64_t rows, int64_t columns, int64_t heads, int shared) {
+    state.rank = 3, state.saved_rank = 2;
+    state.saved_sizes[0] = rows, state.saved_sizes[1] = columns;
+    const int64_t sizes[] = {rows, heads, columns / heads};
+    for (int d = 0; d < 3; ++d)
+      state.dims[d].size = state.dims[d].padded = sizes[d];
+    if (shared >= 0) {
+      dtcc_dim &dim = state.dims[shared];
+      dim.padded = (dim.size + ranks - 1) / ranks * ranks, dim.axes.count = 1;
+    }
+  }
+
   /// Binds the command once and runs it for `rank` in `slot`.
   void run(int64_t rank = 0, int64_t slot = 0, int threads = 2) {
     std::vector<uint64_t> bytes = image();
@@ -189,7 +203,6 @@ private:
     append(bytes, header.phases, std::vector<dtcc_phase>());
     append(bytes, header.actions, std::vector<dtcc_action>());
     append(bytes, header.inputs, std::vector<dtcc_input>());
-    dtcc_state state = {};
     state.name = state.view = state.parameter = DTCC_NONE;
     append(bytes, header.states, std::vector<dtcc_state>(buckets.empty() ? 0 : 1, state));
     append(bytes, header.buckets, buckets);
@@ -211,6 +224,7 @@ private:
 
   int64_t ranks, slots;
   dtcc_command command = {};
+  dtcc_state state = {};
   std::vector<dtcc_view> views, bucketViews;
   std::vector<int64_t> attributes;
   std::vector<dtcc_bucket> buckets;

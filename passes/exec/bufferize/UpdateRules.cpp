@@ -7,7 +7,7 @@
 
 #include "dialects/graph/Graph.h"
 #include "passes/exec/bufferize/OpRules.h"
-#include "runtime/abi/OrthogonalizeWorkspace.h"
+#include "passes/exec/commands/MatrixWorkspace.h"
 #include "runtime/abi/dtcc_rt.h"
 
 using namespace mlir;
@@ -224,16 +224,6 @@ static LogicalResult lowerFactorSquares(spmd::FactorSquaresOp op, Bufferizer &b)
   return success();
 }
 
-/// The most memory that orthogonalizing one matrix of a bucket takes.
-static int64_t orthogonalizeBytes(spmd::OrthogonalizeOp op) {
-  int64_t most = 0;
-  for (auto state : op->getParentOfType<ModuleOp>().getOps<graph::StateOp>())
-    for (auto [bucket, offset] : spmd::bucketsOf(state))
-      if (bucket == op.getBucketAttr())
-        most = std::max(most, orthogonalizeWorkspace(state.getSavedShape()[0], state.getSavedShape()[1]));
-  return most;
-}
-
 static LogicalResult lowerTensorSquares(spmd::TensorSquaresOp op, Bufferizer &b) {
   b.library(op, "tensor_squares", {shareOfBucket(op.getBucketAttr(), op.getFlat(), b), denseView(op.getDirection(), b)},
             b.view(b.place(op.getSquares())), {op.getBucketAttr(), b.communicators.coordinate(op.getFlat())});
@@ -248,7 +238,7 @@ static LogicalResult lowerOrthogonalize(spmd::OrthogonalizeOp op, Bufferizer &b)
                              b.communicators.coordinate(op.getSharded())};
   llvm::append_range(all, optimizer->getTensorParameters(b.builder()));
   b.library(op, "orthogonalize", denseView(op.getWhole(), b), b.view(b.place(op.getDirection())), all,
-            /*updates=*/false, orthogonalizeBytes(op));
+            /*updates=*/false, matrixWorkspace(op, op.getBucketAttr()));
   return success();
 }
 

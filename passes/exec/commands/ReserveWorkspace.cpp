@@ -15,6 +15,7 @@
 #include "dialects/interfaces/Bytes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/exec/Passes.h"
+#include "passes/exec/commands/MatrixWorkspace.h"
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/abi/RecurrentCell.h"
 #include "llvm/ADT/MapVector.h"
@@ -32,10 +33,11 @@ using namespace dtcc::exec;
 
 static ArrayRef<int64_t> viewShape(Value view) { return cast<MemRefType>(view.getType()).getShape(); }
 
-static int64_t updateBytes(LibraryOp op) {
+static int64_t countStates(LibraryOp op) {
   auto states = op->getParentOfType<ModuleOp>().getOps<graph::StateOp>();
-  return gpu_workspace::update(std::distance(states.begin(), states.end()));
+  return std::distance(states.begin(), states.end());
 }
+static int64_t updateBytes(LibraryOp op) { return gpu_workspace::update(countStates(op)); }
 static int64_t partGradBytes(LibraryOp op) {
   return gpu_workspace::attentionGrad(llvm::product_of(viewShape(op.getIns()[0]).drop_back()));
 }
@@ -115,9 +117,19 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
       {"recurrence", recurrenceBytes},
       {"recurrence_grad", recurrenceBytes},
       {"adamw", updateBytes},
+      {"adamw8bit", updateBytes},
       {"sgd", updateBytes},
       {"adagrad", updateBytes},
       {"lion", updateBytes},
+      {"lamb_direction", [](LibraryOp) { return gpu_workspace::lambDirectionBytes; }},
+      {"tensor_squares",
+       [](LibraryOp op) { return gpu_workspace::tensorSquares(viewShape(op.getIns()[0])[0], countStates(op)); }},
+      {"orthogonalize",
+       [](LibraryOp op) {
+         // The first parameter is the bucket.
+         return gpu_workspace::productBytes + matrixWorkspace(op, cast<FlatSymbolRefAttr>(op.getParameters()[0]));
+       }},
+      {"apply_direction", updateBytes},
   };
   return table;
 }

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/abi/OrthogonalizeWorkspace.h"
-#include "runtime/image/Block.h"
 #include "runtime/kernels/ops/CheckedOperands.h"
 #include "runtime/kernels/ops/LibraryOps.h"
+#include "runtime/kernels/ops/OrthogonalizeCommand.h"
 #include "runtime/kernels/ops/UpdateRanges.h"
 
 #include <algorithm>
@@ -140,62 +139,34 @@ private:
   std::optional<dtcc_dtype> copyType;
 };
 
-/// A rank orthogonalizes the matrices of which its share has cells: shares of ZeRO divide the work.
 class OrthogonalizeOp final : public LibraryOp {
 public:
-  OrthogonalizeOp(const CheckedOperands &operands, Rank &rank) {
-    operands.expect(2, 9);
-    size = operands.dense(1, "direction", -1).sizes[0];
-    int64_t bucket = operands.integer(0), sharded = operands.communicator(2);
-    segments = bucketSegments(operands, rank, bucket, operands.communicator(1), size);
-    offset = rank.groupIndex(operands.communicator(1)) * size;
-    const Mesh &mesh = rank.image.mesh();
-    members = sharded < 0 ? std::vector<int64_t>{rank.abi.rank}
-                          : mesh.members(rank.image.communicators()[static_cast<size_t>(sharded)], rank.abi.rank);
-    length = rank.image.buckets()[static_cast<size_t>(bucket)].length;
-    operands.dense(0, "whole", length * static_cast<int64_t>(members.size()));
-    OrthogonalizeOptions options{operands.integer(3), operands.real(4), operands.real(5),
-                                 operands.real(6),    operands.real(7), operands.flag(8)};
-    int64_t most = 0;
-    for (const TensorRange &range : segments.ranges) {
-      const dtcc_state &state = stateOf(range, rank);
-      if (state.saved_rank != 2)
-        operands.reject("states must be matrices, got one of ", state.saved_rank, " dimensions");
-      std::pair<int64_t, int64_t> shape{state.saved_sizes[0], state.saved_sizes[1]};
-      most = std::max(most, orthogonalizeWorkspace(shape.first, shape.second));
-      kinds.try_emplace(shape, options, shape.first, shape.second, vectorKernels(), rank.scratch);
-    }
-    const dtcc_view *workspace = operands.operandCount() > 2 ? &operands.operand(2) : nullptr;
-    if (int64_t bytes = workspace ? elementCount(*workspace) * dtcc_dtype_size(workspace->dtype) : 0; bytes < most)
-      operands.reject("the workspace must have ", most, " bytes, got: ", bytes);
+  OrthogonalizeOp(const CheckedOperands &operands, Rank &rank) : command(operands, rank) {
+    command.expectWorkspace(operands);
+    for (const OrthogonalizeCommand::Matrix &matrix : command.matrices)
+      kinds.try_emplace({matrix.rows, matrix.columns}, command.options, matrix.rows, matrix.columns, vectorKernels(),
+                        rank.scratch);
   }
   void run(Rank &rank, void *const *buffers) override {
     const float *whole = floatsAt(buffers, 0);
     float *direction = floatsAt(buffers, 1);
     auto *workspace = static_cast<std::byte *>(buffers[2]);
-    std::fill_n(direction, size, 0.0f);
-    const Mesh &mesh = rank.image.mesh();
-    auto blockOf = [&](const dtcc_state &state, int64_t member) {
-      std::vector<int64_t> coordinates = mesh.coordinates(member, 0);
-      return makeBlock(mesh, state.dims, static_cast<int>(state.rank), coordinates.data(), nullptr);
-    };
-    for (const TensorRange &range : segments.ranges) {
-      const dtcc_state &state = stateOf(range, rank);
-      const int64_t begin = segments.all[static_cast<size_t>(range.tensor)]->offset;
-      const Orthogonalization &kind = kinds.at({state.saved_sizes[0], state.saved_sizes[1]});
+    std::fill_n(direction, command.size, 0.0f);
+    for (const OrthogonalizeCommand::Matrix &of : command.matrices) {
+      const Orthogonalization &kind = kinds.at({of.rows, of.columns});
       float *matrix = kind.matrix(workspace);
-      for (size_t i = 0; i < members.size(); ++i) {
-        const float *from = whole + static_cast<int64_t>(i) * length + begin;
-        BlockRuns runs(blockOf(state, members[i]));
+      for (int64_t i = 0; i < command.members; ++i) {
+        const float *from = whole + i * command.length + of.begin;
+        BlockRuns runs(of.parts[static_cast<size_t>(i)]);
         for (Run run; runs.next(run);)
           std::memcpy(matrix + run.whole, from + run.local, static_cast<size_t>(run.length) * sizeof(float));
       }
       kind.run(rank.team, rank.scratch, workspace);
-      BlockRuns runs(blockOf(state, rank.abi.rank));
+      BlockRuns runs(of.parts.back());
       for (Run run; runs.next(run);) {
         // Cells of the run that lie in the share.
-        int64_t at = begin + run.local - offset, skip = std::max<int64_t>(-at, 0);
-        int64_t count = std::min(run.length, size - at) - skip;
+        int64_t at = of.begin + run.local - command.offset, skip = std::max<int64_t>(-at, 0);
+        int64_t count = std::min(run.length, command.size - at) - skip;
         if (count > 0)
           std::memcpy(direction + at + skip, matrix + run.whole + skip, static_cast<size_t>(count) * sizeof(float));
       }
@@ -203,13 +174,7 @@ public:
   }
 
 private:
-  const dtcc_state &stateOf(const TensorRange &range, const Rank &rank) const {
-    return rank.image.states()[segments.all[static_cast<size_t>(range.tensor)]->state];
-  }
-
-  int64_t size, offset, length;
-  BucketSegments segments;
-  std::vector<int64_t> members; /* ranks whose buckets stand behind each other in `whole` */
+  OrthogonalizeCommand command;
   std::map<std::pair<int64_t, int64_t>, Orthogonalization> kinds; /* by shape */
 };
 

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_CUDA_OPS_GRADSQUARESLAUNCH_H
-#define DTCC_RUNTIME_CUDA_OPS_GRADSQUARESLAUNCH_H
+#ifndef DTCC_RUNTIME_CUDA_OPS_UPDATES_GRADSQUARESLAUNCH_H
+#define DTCC_RUNTIME_CUDA_OPS_UPDATES_GRADSQUARESLAUNCH_H
 
 #include "runtime/cuda/kernels/GradSquares.h"
 #include "runtime/cuda/ops/Launch.h"
@@ -36,4 +36,4 @@ private:
 
 } // namespace dtcc::rt::cuda
 
-#endif // DTCC_RUNTIME_CUDA_OPS_GRADSQUARESLAUNCH_H
+#endif // DTCC_RUNTIME_CUDA_OPS_UPDATES_GRADSQUARESLAUNCH_H

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/Optimizer.h"
-#include "runtime/cuda/ops/GradSquaresLaunch.h"
 #include "runtime/cuda/ops/Operands.h"
+#include "runtime/cuda/ops/updates/GradSquaresLaunch.h"
 #include "runtime/kernels/Optimizer.h"
 #include "runtime/kernels/ops/UpdateRanges.h"
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/ops/GradSquaresLaunch.h"
+#include "runtime/cuda/ops/updates/GradSquaresLaunch.h"
 
 #include <span>
 

@@ -1,0 +1,200 @@
+//===- WholeTensorOps.cpp - Steps along directions of whole tensors as launches
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/abi/GpuWorkspace.h"
+#include "runtime/cuda/kernels/WholeTensor.h"
+#include "runtime/cuda/ops/Operands.h"
+#include "runtime/cuda/ops/updates/GradSquaresLaunch.h"
+#include "runtime/kernels/ops/UpdateRanges.h"
+
+namespace dtcc::rt::cuda {
+namespace {
+
+/// A table that kernels read, in the GPU's memory.
+template <typename Row> const Row *upload(Launcher &launcher, const std::vector<Row> &table) {
+  return static_cast<const Row *>(launcher.upload(std::as_bytes(std::span(table))));
+}
+
+const ShareRange *uploadRanges(Launcher &launcher, const BucketSegments &segments) {
+  static_assert(sizeof(rt::TensorRange) == sizeof(ShareRange), "the table is uploaded as it is");
+  return reinterpret_cast<const ShareRange *>(upload(launcher, segments.ranges));
+}
+
+/// An op that makes the direction of a step: gradients, scale, rate, step, p, slots and the direction.
+class DirectionOp : public CudaOp {
+public:
+  void run(Rank &rank, const Call &call) final {
+    squares->run(rank, call, call.buffers[0]);
+    direct(call);
+  }
+
+protected:
+  DirectionOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher, size_t slots, size_t attributes) {
+    operands.expect(6 + slots, attributes);
+    size = operands.dense(0, "grad", -1).sizes[0];
+    operands.scalar(1, "scale");
+    operands.scalar(2, "lr");
+    operands.scalar(3, "step", DTCC_I64);
+    operands.dense(4, "p", size);
+    for (size_t i = 0; i < slots; ++i)
+      operands.dense(5 + i, "slot", size);
+    operands.dense(5 + slots, "direction", size);
+    const int64_t communicator = operands.communicator(1);
+    segments = bucketSegments(operands, rank, operands.integer(0), communicator, size);
+    squares.emplace(segments, communicator, DTCC_F32, rank, launcher);
+  }
+  virtual void direct(const Call &call) = 0;
+
+  int64_t size = 0;
+  BucketSegments segments;
+
+private:
+  std::optional<GradSquaresLaunch> squares;
+};
+
+class MuonDirectionOp final : public DirectionOp {
+public:
+  MuonDirectionOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher)
+      : DirectionOp(operands, rank, launcher, 1, 4), kernel(launcher, "WholeTensor", "muon_direction") {
+    p.size = size;
+    p.weight = static_cast<float>(1 - operands.real(2)), p.momentum = static_cast<float>(operands.real(2));
+    p.nesterov = operands.flag(3);
+  }
+
+private:
+  void direct(const Call &call) override {
+    p.grad = address<const float>(call, 0), p.scale = address<const float>(call, 1);
+    p.buffer = address<float>(call, 5), p.direction = address<float>(call, 6);
+    kernel(call, partsOf(size, wholeTensorChunk), wholeTensorThreads, p);
+  }
+
+  MuonDirection p = {};
+  Kernel kernel;
+};
+
+class LambDirectionOp final : public DirectionOp {
+public:
+  LambDirectionOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher)
+      : DirectionOp(operands, rank, launcher, 2, 5), correction(launcher, "WholeTensor", "lamb_correction"),
+        kernel(launcher, "WholeTensor", "lamb_direction") {
+    p.size = size;
+    p.ranges = uploadRanges(launcher, segments), p.rangeCount = static_cast<int64_t>(segments.ranges.size());
+    p.beta1 = operands.real(2), p.beta2 = operands.real(3), p.eps = static_cast<float>(operands.real(4));
+    launcher.reserveWorkspace(sizeof(LambCorrection));
+  }
+
+private:
+  void direct(const Call &call) override {
+    p.grad = address<const float>(call, 0), p.scale = address<const float>(call, 1);
+    p.step = address<const int64_t>(call, 3), p.p = address<const float>(call, 4);
+    p.m = address<float>(call, 5), p.v = address<float>(call, 6), p.direction = address<float>(call, 7);
+    p.correction = at<LambCorrection>(call, 0);
+    correction(call, 1, warpThreads, p);
+    kernel(call, partsOf(size, wholeTensorChunk), wholeTensorThreads, p);
+  }
+
+  static constexpr unsigned warpThreads = 32;
+  LambDirection p = {};
+  Kernel correction, kernel;
+};
+
+class TensorSquaresOp final : public CudaOp {
+public:
+  TensorSquaresOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher)
+      : ofPieces(launcher, "WholeTensor", "tensor_squares_pieces"),
+        ofTensors(launcher, "WholeTensor", "tensor_squares") {
+    operands.expect(3, 2);
+    const int64_t size = operands.dense(0, "p", -1).sizes[0];
+    operands.dense(1, "direction", size);
+    const BucketSegments segments = bucketSegments(operands, rank, operands.integer(0), operands.communicator(1), size);
+    p.tensorCount = static_cast<int64_t>(segments.all.size());
+    operands.dense(2, "squares", 2 * p.tensorCount);
+    std::vector<GradPiece> pieces;
+    std::vector<GradTensor> tensors(segments.all.size());
+    for (const rt::TensorRange &range : segments.ranges) {
+      GradTensor &tensor = tensors[static_cast<size_t>(range.tensor)];
+      tensor.firstPiece = static_cast<int64_t>(pieces.size());
+      for (int64_t begin = range.begin; begin < range.end; begin += gradSquaresPiece)
+        pieces.push_back({begin, std::min(begin + gradSquaresPiece, range.end)});
+      tensor.lastPiece = static_cast<int64_t>(pieces.size());
+    }
+    pieceCount = static_cast<int64_t>(pieces.size());
+    p.pieces = upload(launcher, pieces), p.tensors = upload(launcher, tensors);
+    launcher.reserveWorkspace(2 * pieces.size() * sizeof(double));
+  }
+  void run(Rank &, const Call &call) override {
+    p.p = address<const float>(call, 0), p.direction = address<const float>(call, 1);
+    p.squares = address<float>(call, 2), p.partial = at<double>(call, 0);
+    ofPieces(call, pieceCount, wholeTensorThreads, p);
+    ofTensors(call, partsOf(p.tensorCount, wholeTensorThreads), wholeTensorThreads, p);
+  }
+
+private:
+  TensorSquares p = {};
+  int64_t pieceCount = 0;
+  Kernel ofPieces, ofTensors;
+};
+
+class ApplyDirectionOp final : public CudaOp {
+public:
+  ApplyDirectionOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher)
+      : steps(launcher, "WholeTensor", "direction_steps"), kernel(launcher, "WholeTensor", "apply_direction") {
+    p.kind = operands.attributeCount() == 5 ? operands.integer(2) : -1;
+    parameter = p.kind == DTCC_DIRECTION_PLAIN ? 4 : 5;
+    operands.expect(parameter + 1, 5);
+    if (p.kind < DTCC_DIRECTION_PLAIN || p.kind > DTCC_DIRECTION_BY_RMS)
+      operands.reject("size must be plain, by trust or by rms, got: ", p.kind);
+    p.size = operands.dense(0, "direction", -1).sizes[0];
+    operands.scalar(1, "scale");
+    operands.scalar(2, "lr");
+    operands.scalar(3, "step", DTCC_I64);
+    const BucketSegments segments =
+        bucketSegments(operands, rank, operands.integer(0), operands.communicator(1), p.size);
+    if (p.kind != DTCC_DIRECTION_PLAIN)
+      operands.dense(4, "squares", 2 * static_cast<int64_t>(segments.all.size()));
+    operands.dense(parameter, "p", p.size);
+    if (std::optional<dtcc_dtype> copyType = operands.halfCopy(parameter + 1, p.size)) {
+      hasCopy = true;
+      p.copyType = static_cast<int32_t>(*copyType);
+    }
+    p.ranges = uploadRanges(launcher, segments), p.rangeCount = static_cast<int64_t>(segments.ranges.size());
+    launcher.reserveWorkspace(segments.ranges.size() * sizeof(RangeDirection));
+    if (p.kind != DTCC_DIRECTION_BY_RMS) {
+      p.adapts = operands.flag(3), p.clips = operands.flag(4);
+      return;
+    }
+    p.leastRms = operands.real(3), p.mostRms = operands.real(4);
+    std::vector<double> cells;
+    for (const rt::TensorRange &range : segments.ranges)
+      cells.push_back(static_cast<double>(factorsOf(*segments.all[static_cast<size_t>(range.tensor)], rank).cells()));
+    p.cells = upload(launcher, cells);
+  }
+  void run(Rank &, const Call &call) override {
+    p.direction = address<const float>(call, 0), p.scale = address<const float>(call, 1);
+    p.lr = address<const float>(call, 2), p.step = address<const int64_t>(call, 3);
+    p.squares = address<const float>(call, 4), p.p = address<float>(call, parameter);
+    p.copy = hasCopy ? call.buffers[parameter + 1] : nullptr;
+    p.steps = at<RangeDirection>(call, 0);
+    steps(call, partsOf(p.rangeCount, wholeTensorThreads), wholeTensorThreads, p);
+    kernel(call, partsOf(p.size, wholeTensorChunk), wholeTensorThreads, p);
+  }
+
+private:
+  ApplyDirection p = {};
+  size_t parameter = 4;
+  bool hasCopy = false;
+  Kernel steps, kernel;
+};
+
+} // namespace
+
+DTCC_CUDA_OP(MUON_DIRECTION, MuonDirectionOp)
+DTCC_CUDA_OP(LAMB_DIRECTION, LambDirectionOp)
+DTCC_CUDA_OP(TENSOR_SQUARES, TensorSquaresOp)
+DTCC_CUDA_OP(APPLY_DIRECTION, ApplyDirectionOp)
+
+} // namespace dtcc::rt::cuda
