@@ -7,7 +7,7 @@
 
 #include "dialects/graph/Graph.h"
 #include "passes/exec/bufferize/OpRules.h"
-#include "passes/exec/commands/MatrixWorkspace.h"
+#include "passes/exec/commands/OrthogonalWork.h"
 #include "runtime/abi/dtcc_rt.h"
 
 using namespace mlir;
@@ -237,8 +237,15 @@ static LogicalResult lowerOrthogonalize(spmd::OrthogonalizeOp op, Bufferizer &b)
   SmallVector<Attribute> all{op.getBucketAttr(), b.communicators.coordinate(op.getFlat()),
                              b.communicators.coordinate(op.getSharded())};
   llvm::append_range(all, optimizer->getTensorParameters(b.builder()));
-  b.library(op, "orthogonalize", denseView(op.getWhole(), b), b.view(b.place(op.getDirection())), all,
-            /*updates=*/false, matrixWorkspace(op, op.getBucketAttr()));
+  const OrthogonalWork work = orthogonalWork(op, op.getBucketAttr());
+  LibraryOp command =
+      b.library(op, "orthogonalize", denseView(op.getWhole(), b), b.view(b.place(op.getDirection())), all,
+                /*updates=*/false, work.bytes);
+  // The ranks that share the update divide the matrices.
+  const double share = double(cast<ShapedType>(op.getDirection().getType()).getNumElements()) /
+                       double(b.storage.bucketOp(op.getBucketAttr()).getLength());
+  const int64_t steps = cast<IntegerAttr>(all[3]).getInt();
+  command.setFlops(llvm::APFloat(double(steps) * share * work.flopsOfStep));
   return success();
 }
 

@@ -76,6 +76,13 @@ static double secondsOfLookup(LibraryOp op, const cost::Kernels &kernels) {
   return kernels.secondsForStream(2 * viewBytes(op.getOuts()[0]) + viewBytes(op.getIns()[1]));
 }
 
+/// Time of Muon's matrices: products of halves, and between them passes over sums of f32.
+static double secondsOfOrthogonal(LibraryOp op, const cost::Kernels &kernels) {
+  const double steps = double(cast<IntegerAttr>(op.getParameters()[3]).getInt());
+  return op.getFlops().convertToDouble() / kernels.productRate(cost::Width::B16) +
+         (1 + 2 * steps) * kernels.secondsForStream(bytesMoved(op));
+}
+
 namespace {
 /// Library ops whose time does not follow from their FLOP and their views' bytes.
 struct LibraryPrice {
@@ -92,6 +99,7 @@ constexpr LibraryPrice kPrices[] = {
     {"attention_grad", secondsOfBackward},
     {"attention_part_grad", secondsOfBackward},
     {"embedding", secondsOfLookup},
+    {"orthogonalize", secondsOfOrthogonal},
     {"convolution", secondsOfConvolution},
     {"convolution_input_grad", secondsOfConvolution},
     {"convolution_kernel_grad", secondsOfConvolution},

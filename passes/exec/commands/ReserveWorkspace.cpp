@@ -15,7 +15,7 @@
 #include "dialects/interfaces/Bytes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/exec/Passes.h"
-#include "passes/exec/commands/MatrixWorkspace.h"
+#include "passes/exec/commands/OrthogonalWork.h"
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/abi/RecurrentCell.h"
 #include "llvm/ADT/MapVector.h"
@@ -127,7 +127,7 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
       {"orthogonalize",
        [](LibraryOp op) {
          // The first parameter is the bucket.
-         return gpu_workspace::productBytes + matrixWorkspace(op, cast<FlatSymbolRefAttr>(op.getParameters()[0]));
+         return gpu_workspace::productBytes + orthogonalWork(op, cast<FlatSymbolRefAttr>(op.getParameters()[0])).bytes;
        }},
       {"apply_direction", updateBytes},
   };
