@@ -7,11 +7,11 @@
 
 #include "runtime/kernels/WholeTensor.h"
 
+#include "runtime/abi/OrthogonalizeWorkspace.h"
 #include "runtime/core/HalfFloat.h"
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace dtcc::rt {
 namespace {
@@ -129,11 +129,11 @@ Orthogonalization::Orthogonalization(const OrthogonalizeOptions &options, int64_
 
 void Orthogonalization::run(ThreadTeam &team, const TeamScratch &scratch, std::byte *workspace) const {
   const int64_t cells = rows * columns, side = std::min(rows, columns), length = std::max(rows, columns);
-  auto take = [&](int64_t bytes) { return std::exchange(workspace, workspace + (bytes + 63) / 64 * 64); };
-  auto *matrix = reinterpret_cast<float *>(take(4 * cells)), *sums = reinterpret_cast<float *>(take(4 * cells));
-  auto *x = reinterpret_cast<uint16_t *>(take(2 * cells));
-  auto *gram = reinterpret_cast<uint16_t *>(take(2 * side * side));
-  auto *polynomial = reinterpret_cast<uint16_t *>(take(2 * side * side));
+  const OrthogonalizeLayout layout(rows, columns);
+  auto *matrix = this->matrix(workspace), *sums = reinterpret_cast<float *>(workspace + layout.sums);
+  auto *x = reinterpret_cast<uint16_t *>(workspace + layout.x);
+  auto *gram = reinterpret_cast<uint16_t *>(workspace + layout.gram);
+  auto *polynomial = reinterpret_cast<uint16_t *>(workspace + layout.polynomial);
   const bool turned = rows > columns;
   auto cellOf = [&](int64_t i) { return turned ? i % length * columns + i / length : i; };
   double squares = 0;

@@ -185,6 +185,14 @@ std::unique_ptr<CudaOp> makeOwnProduct(const ProductCommand &command, const std:
 
 } // namespace
 
+dtcc_view matrixView(dtcc_dtype type, int64_t rows, int64_t columns, int64_t rowStride, int64_t columnStride) {
+  dtcc_view view = {};
+  view.dtype = static_cast<uint8_t>(type), view.rank = 3;
+  view.sizes[0] = 1, view.sizes[1] = rows, view.sizes[2] = columns;
+  view.strides[0] = rows * columns, view.strides[1] = rowStride, view.strides[2] = columnStride;
+  return view;
+}
+
 std::unique_ptr<CudaOp> bindProduct(const ProductCommand &command, const std::vector<ProductView> &views,
                                     bool isPredicated, Rank &rank, Launcher &launcher) {
   if (isPredicated || !launcher.products())

@@ -14,6 +14,9 @@
 
 namespace dtcc::rt::cuda {
 
+/// A matrix as an operand of a product, in a batch of one.
+dtcc_view matrixView(dtcc_dtype type, int64_t rows, int64_t columns, int64_t rowStride, int64_t columnStride);
+
 /// The product by the library where it can, else by kernels of ours. Its calls have the operands of `views` as buffers.
 /// A command with a predicate is left to kernels of ours: the library asks none.
 std::unique_ptr<CudaOp> bindProduct(const ProductCommand &command, const std::vector<ProductView> &views,

@@ -21,12 +21,8 @@
 namespace dtcc::rt::cuda {
 namespace {
 
-dtcc_view matrixView(int64_t rows, int64_t columns, int64_t rowStride, int64_t columnStride) {
-  dtcc_view view = {};
-  view.dtype = DTCC_F32, view.rank = 3;
-  view.sizes[0] = 1, view.sizes[1] = rows, view.sizes[2] = columns;
-  view.strides[0] = rows * columns, view.strides[1] = rowStride, view.strides[2] = columnStride;
-  return view;
+dtcc_view matrixOf(int64_t rows, int64_t columns, int64_t rowStride, int64_t columnStride) {
+  return matrixView(DTCC_F32, rows, columns, rowStride, columnStride);
 }
 
 /// The bits of all addresses of a command's operands, and of places that are multiples of `cells` floats behind them:
@@ -65,9 +61,9 @@ protected:
     wanted.g = 1, wanted.m = problem.samples, wanted.n = n, wanted.k = k;
     wanted.accumulate = adds ? Accumulation::Always : Accumulation::Never;
     wanted.mayRound = command.mayRound;
-    const std::vector<ProductView> views = {{matrixView(problem.samples, k, lhsRow, 1), offset},
-                                            {transposed ? matrixView(k, n, 1, k) : matrixView(k, n, n, 1), offset},
-                                            {matrixView(problem.samples, n, outRow, 1), offset}};
+    const std::vector<ProductView> views = {{matrixOf(problem.samples, k, lhsRow, 1), offset},
+                                            {transposed ? matrixOf(k, n, 1, k) : matrixOf(k, n, n, 1), offset},
+                                            {matrixOf(problem.samples, n, outRow, 1), offset}};
     auto made = bindProduct(wanted, views, isPredicated, rank, launcher);
     loaded += made->loads();
     return made;

@@ -11,24 +11,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/GpuWorkspace.h"
+#include "runtime/abi/OrthogonalizeWorkspace.h"
 #include "runtime/cuda/kernels/Orthogonalize.h"
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/cuda/ops/ProductOps.h"
 #include "runtime/kernels/ops/OrthogonalizeCommand.h"
 
-#include <cmath>
 #include <map>
 
 namespace dtcc::rt::cuda {
 namespace {
-
-dtcc_view matrixView(dtcc_dtype type, int64_t rows, int64_t columns, int64_t rowStride, int64_t columnStride) {
-  dtcc_view view = {};
-  view.dtype = static_cast<uint8_t>(type), view.rank = 3;
-  view.sizes[0] = 1, view.sizes[1] = rows, view.sizes[2] = columns;
-  view.strides[0] = rows * columns, view.strides[1] = rowStride, view.strides[2] = columnStride;
-  return view;
-}
 
 MatrixBlock blockOf(const Block &block) {
   static_assert(MatrixBlock::mostDims == DTCC_MAX_RANK);
@@ -45,16 +37,9 @@ MatrixBlock blockOf(const Block &block) {
 }
 
 /// The products and the memory of matrices of one shape.
-class ShapeOfMatrices {
-public:
+struct ShapeOfMatrices {
   ShapeOfMatrices(int64_t rows, int64_t columns, bool isPredicated, Rank &rank, Launcher &launcher)
-      : side(std::min(rows, columns)), length(std::max(rows, columns)) {
-    // As runtime/abi/OrthogonalizeWorkspace.h counts it.
-    int64_t bytes = 0;
-    auto take = [&](int64_t piece) { return std::exchange(bytes, bytes + (piece + 63) / 64 * 64); };
-    take(4 * rows * columns);
-    sums = take(4 * rows * columns), x = take(2 * rows * columns);
-    gram = take(2 * side * side), polynomial = take(2 * side * side);
+      : side(std::min(rows, columns)), length(std::max(rows, columns)), layout(rows, columns) {
     auto product = [&](int64_t lhs, int64_t rhs, int64_t n, int64_t k, int64_t rhsRow, int64_t rhsColumn) {
       ProductCommand command;
       command.g = 1, command.m = side, command.n = n, command.k = k;
@@ -63,12 +48,12 @@ public:
       return bindProduct(command,
                          {placed(matrixView(DTCC_BF16, side, k, k, 1), lhs),
                           placed(matrixView(DTCC_BF16, k, n, rhsRow, rhsColumn), rhs),
-                          placed(matrixView(DTCC_F32, side, n, n, 1), sums)},
+                          placed(matrixView(DTCC_F32, side, n, n, 1), layout.sums)},
                          isPredicated, rank, launcher);
     };
-    squareOfX = product(x, x, side, length, 1, length);
-    squareOfGram = product(gram, gram, side, side, side, 1);
-    step = product(polynomial, x, length, side, length, 1);
+    squareOfX = product(layout.x, layout.x, side, length, 1, length);
+    squareOfGram = product(layout.gram, layout.gram, side, side, side, 1);
+    step = product(layout.polynomial, layout.x, length, side, length, 1);
   }
 
   std::string loads() const {
@@ -79,8 +64,8 @@ public:
   }
 
   int64_t side, length;
-  /// Offsets behind the workspace of products, where the matrix lies.
-  int64_t sums, x, gram, polynomial;
+  /// Offsets behind the workspace of products.
+  OrthogonalizeLayout layout;
   /// X X^T, A A and B X.
   std::unique_ptr<CudaOp> squareOfX, squareOfGram, step;
 };
@@ -136,8 +121,9 @@ private:
                      const ShapeOfMatrices &shape) const {
     float *whole = matrixOf(call);
     auto *memory = reinterpret_cast<std::byte *>(whole);
-    auto *sums = reinterpret_cast<float *>(memory + shape.sums);
-    void *x = memory + shape.x, *gram = memory + shape.gram, *polynomial = memory + shape.polynomial;
+    auto *sums = reinterpret_cast<float *>(memory + shape.layout.sums);
+    void *x = memory + shape.layout.x, *gram = memory + shape.layout.gram,
+         *polynomial = memory + shape.layout.polynomial;
     const int64_t cells = matrix.rows * matrix.columns, squareCells = shape.side * shape.side;
     const MatrixNormalize p = {whole,
                                matrix.rows,
