@@ -1,4 +1,4 @@
-//===- OrthogonalWork.cpp - What Muon's matrices take
+//===- OrthogonalWork.cpp - Memory and work of Muon's matrices
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

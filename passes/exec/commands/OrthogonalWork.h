@@ -1,4 +1,4 @@
-//===- OrthogonalWork.h - What Muon's matrices take -*- C++ -*-===//
+//===- OrthogonalWork.h - Memory and work of Muon's matrices -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 
 namespace dtcc::exec {
 
-/// What it takes to orthogonalize a bucket's states, all of them matrices, one after the other.
+/// The memory and work of orthogonalizing a bucket's states, all of them matrices, one after the other.
 struct OrthogonalWork {
   /// The most bytes of a matrix (runtime/abi/OrthogonalizeWorkspace.h).
   int64_t bytes = 0;

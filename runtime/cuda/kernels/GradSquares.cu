@@ -24,7 +24,7 @@ DTCC_KERNEL(grad_squares_pieces, GradSquaresOfShare, gradSquaresThreads) {
     const float cell = cellAt(p.grad, p.type, i);
     sum += static_cast<double>(cell) * cell;
   }
-  sum = reduceBlock(sum, room, [](double a, double b) { return a + b; });
+  sum = sumBlock(sum, room);
   if (threadIndex() == 0)
     p.partial[blockX()] = sum;
 }

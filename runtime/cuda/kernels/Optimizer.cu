@@ -17,6 +17,7 @@
 #include "runtime/cuda/kernels/Cells.h"
 #include "runtime/cuda/kernels/Math.h"
 #include "runtime/cuda/kernels/Optimizer.h"
+#include "runtime/cuda/kernels/Ranges.h"
 #include "runtime/cuda/kernels/Reduce.h"
 
 using namespace dtcc::rt::cuda;
@@ -47,8 +48,6 @@ DTCC_DEVICE Floats4 fourAt(const void *data, int32_t type, int64_t offset) {
   return widened(*reinterpret_cast<const Four<_Float16> *>(static_cast<const _Float16 *>(data) + offset));
 }
 
-DTCC_DEVICE double plus(double a, double b) { return a + b; }
-
 /// Rounds p to the copy's type.
 DTCC_DEVICE void writeCopy(const UpdateCommon &c, int64_t i, float value) {
   if (!c.copy)
@@ -59,24 +58,11 @@ DTCC_DEVICE void writeCopy(const UpdateCommon &c, int64_t i, float value) {
     static_cast<_Float16 *>(c.copy)[i] = static_cast<_Float16>(value);
 }
 
-/// The first range that ends behind `begin`; their number if there is none.
-DTCC_DEVICE int64_t firstRangeBehind(const UpdateCommon &c, int64_t begin) {
-  int64_t range = 0, high = c.rangeCount;
-  while (range < high) {
-    int64_t middle = (range + high) / 2;
-    if (c.ranges[middle].end <= begin)
-      range = middle + 1;
-    else
-      high = middle;
-  }
-  return range;
-}
-
 /// Runs `element(step of the range, gradient, p, slot 0, slot 1)` for the block's chunk. Elements outside every
 /// range stay. Threads walk ascending elements, so the range is searched once.
 template <int slots, typename Element> DTCC_DEVICE void updateChunkBy(const UpdateCommon &c, Element element) {
   const int64_t begin = blockX() * updateChunk, end = least(begin + updateChunk, c.size);
-  int64_t range = firstRangeBehind(c, begin);
+  int64_t range = firstRangeBehind(c.ranges, c.rangeCount, begin);
   const float scale = *c.scale;
   if (scale != scale)
     return; // noUpdate of runtime/kernels/Optimizer.h
@@ -140,7 +126,7 @@ DTCC_KERNEL(sum_squares_blocks, SumSquares, sumSquaresThreads) {
     const float cell = cellAt(p.in, p.type, begin + i);
     sum += static_cast<double>(cell) * cell;
   }
-  sum = reduceBlock(sum, room, plus);
+  sum = sumBlock(sum, room);
   if (threadIndex() == 0)
     p.partial[blockX()] = sum;
 }
@@ -150,7 +136,7 @@ DTCC_KERNEL(sum_squares_total, SumSquares, sumSquaresThreads) {
   double sum = 0;
   for (int64_t i = threadIndex(); i < p.blocks; i += sumSquaresThreads)
     sum += p.partial[i];
-  sum = reduceBlock(sum, room, plus);
+  sum = sumBlock(sum, room);
   if (threadIndex() == 0)
     *p.out = static_cast<float>((p.accumulate ? *p.out : 0.0) + sum);
 }
@@ -289,7 +275,7 @@ DTCC_KERNEL(adam_codes, CodedAdam, updateThreads) {
   static_assert(updateThreads == dtcc::codeBlock, "a thread has a cell of a block");
   DTCC_SHARED int room[updateThreads / warpSize];
   const UpdateCommon &c = p.update.common;
-  const int64_t begin = blockX() * dtcc::codeBlock, range = firstRangeBehind(c, begin);
+  const int64_t begin = blockX() * dtcc::codeBlock, range = firstRangeBehind(c.ranges, c.rangeCount, begin);
   const float scale = *c.scale;
   // Tensors begin at blocks: a block that no range covers from its first cell on has no cell of one.
   if (scale != scale || range == c.rangeCount || c.ranges[range].begin > begin)

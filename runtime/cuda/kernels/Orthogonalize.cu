@@ -1,4 +1,4 @@
-//===- Orthogonalize.cu - What stands between the products of Muon's matrices
+//===- Orthogonalize.cu - Between the products of Muon's matrices
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,8 +42,6 @@ DTCC_DEVICE BlockCell cellOf(const MatrixBlock &block, int64_t i) {
   return cell;
 }
 
-DTCC_DEVICE double plus(double a, double b) { return a + b; }
-
 } // namespace
 
 DTCC_KERNEL(matrix_gather, MatrixGather, orthogonalizeThreads) {
@@ -71,7 +69,7 @@ DTCC_KERNEL(matrix_squares, MatrixNormalize, orthogonalizeThreads) {
     const double cell = roundToBF16(p.matrix[i]);
     sum += cell * cell;
   }
-  sum = reduceBlock(sum, room, plus);
+  sum = sumBlock(sum, room);
   if (threadIndex() == 0)
     p.partial[blockX()] = sum;
 }
@@ -81,7 +79,7 @@ DTCC_KERNEL(matrix_norm, MatrixNormalize, orthogonalizeThreads) {
   double sum = 0;
   for (int64_t i = threadIndex(); i < orthogonalizeBlocks; i += orthogonalizeThreads)
     sum += p.partial[i];
-  sum = reduceBlock(sum, room, plus);
+  sum = sumBlock(sum, room);
   if (threadIndex() == 0)
     *p.norm = maximum(roundToBF16(static_cast<float>(__builtin_sqrt(sum))), roundToBF16(p.eps));
 }

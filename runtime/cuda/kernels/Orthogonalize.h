@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What stands between the products of runtime/kernels/WholeTensor.h's Orthogonalization. A matrix is f32 and whole; X,
-// of the products, is bf16, and the matrix or its transpose.
+// These kernels stand between the products of runtime/kernels/WholeTensor.h's Orthogonalization. A matrix is f32 and
+// whole; X, of the products, is bf16, and the matrix or its transpose.
 //
 //===----------------------------------------------------------------------===//
 

@@ -31,6 +31,11 @@ template <typename T, typename Combine> DTCC_DEVICE T reduceBlock(T value, T *ro
   return result;
 }
 
+/// The sum over all threads.
+DTCC_DEVICE double sumBlock(double value, double *room) {
+  return reduceBlock(value, room, [](double a, double b) { return a + b; });
+}
+
 } // namespace dtcc::rt::cuda
 
 #endif // DTCC_RUNTIME_CUDA_KERNELS_REDUCE_H

@@ -13,6 +13,7 @@
 #include "runtime/abi/dtcc_rt.h"
 #include "runtime/cuda/kernels/Cells.h"
 #include "runtime/cuda/kernels/Math.h"
+#include "runtime/cuda/kernels/Ranges.h"
 #include "runtime/cuda/kernels/Reduce.h"
 #include "runtime/cuda/kernels/WholeTensor.h"
 
@@ -32,22 +33,13 @@ template <typename Cell> DTCC_DEVICE void forChunk(int64_t size, Cell cell) {
 template <typename Cell>
 DTCC_DEVICE void forChunkInRanges(const ShareRange *ranges, int64_t count, int64_t size, Cell cell) {
   const int64_t first = blockX() * wholeTensorChunk + threadIndex();
-  int64_t range = 0, high = count;
-  while (range < high) {
-    const int64_t middle = (range + high) / 2;
-    if (ranges[middle].end <= first)
-      range = middle + 1;
-    else
-      high = middle;
-  }
+  int64_t range = firstRangeBehind(ranges, count, first);
   forChunk(size, [&](int64_t i) {
     while (range < count && ranges[range].end <= i)
       ++range;
     cell(i, range < count && ranges[range].begin <= i ? range : -1);
   });
 }
-
-DTCC_DEVICE double plus(double a, double b) { return a + b; }
 
 } // namespace
 
@@ -98,8 +90,8 @@ DTCC_KERNEL(tensor_squares_pieces, TensorSquares, wholeTensorThreads) {
     ofParameter += static_cast<double>(p.p[i]) * p.p[i];
     ofDirection += static_cast<double>(p.direction[i]) * p.direction[i];
   }
-  ofParameter = reduceBlock(ofParameter, room, plus);
-  ofDirection = reduceBlock(ofDirection, room, plus);
+  ofParameter = sumBlock(ofParameter, room);
+  ofDirection = sumBlock(ofDirection, room);
   if (threadIndex() != 0)
     return;
   p.partial[2 * blockX()] = ofParameter;

@@ -38,7 +38,7 @@ struct MuonDirection {
   int32_t nesterov;
 };
 
-/// What the number of the step makes of LAMB's moments.
+/// Corrections of LAMB's moments by the number of the step.
 struct LambCorrection {
   float bias, root; // of m; of v's root
 };

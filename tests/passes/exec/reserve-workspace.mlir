@@ -51,6 +51,23 @@ exec.program @gru mesh @mesh {
   }
 }
 
+// An update works its factors out for each range of parameters with one decay and rate, four floats a range. There is no state
+// here, and two ranges are planned beside those of states.
+// CHECK-LABEL: exec.program @coded
+// CHECK: exec.buffer @operations.all : 32 in @operations
+exec.program @coded mesh @mesh {
+  exec.arena @activations : 0
+  exec.buffer @p : 1024 in @activations persistent
+  exec.buffer @m : 260 in @activations persistent
+  exec.buffer @x : 64 in @activations persistent
+  exec.phase @update {
+    %p = exec.view @p[0] : memref<256xf32>
+    %m = exec.view @m[0] : memref<260xi8>
+    %x = exec.view @x[0] : memref<f32>
+    exec.library "adamw8bit" ins(%p, %x, %x : memref<256xf32>, memref<f32>, memref<f32>) outs(%p, %m, %m : memref<256xf32>, memref<260xi8>, memref<260xi8>) [0, -1]
+  }
+}
+
 // Ops that need none plan none.
 // CHECK-LABEL: exec.program @merge
 // CHECK-NOT: @operations

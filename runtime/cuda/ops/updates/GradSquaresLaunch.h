@@ -16,7 +16,7 @@
 
 #include "runtime/cuda/kernels/GradSquares.h"
 #include "runtime/cuda/ops/Launch.h"
-#include "runtime/kernels/ops/UpdateRanges.h"
+#include "runtime/kernels/ops/updates/UpdateRanges.h"
 
 namespace dtcc::rt::cuda {
 

@@ -15,7 +15,7 @@
 #include "runtime/cuda/kernels/Orthogonalize.h"
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/cuda/ops/ProductOps.h"
-#include "runtime/kernels/ops/OrthogonalizeCommand.h"
+#include "runtime/kernels/ops/updates/OrthogonalizeCommand.h"
 
 #include <map>
 

@@ -9,7 +9,7 @@
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/cuda/ops/updates/GradSquaresLaunch.h"
 #include "runtime/kernels/Optimizer.h"
-#include "runtime/kernels/ops/UpdateRanges.h"
+#include "runtime/kernels/ops/updates/UpdateRanges.h"
 
 namespace dtcc::rt::cuda {
 namespace {

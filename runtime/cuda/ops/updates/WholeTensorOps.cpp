@@ -9,7 +9,7 @@
 #include "runtime/cuda/kernels/WholeTensor.h"
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/cuda/ops/updates/GradSquaresLaunch.h"
-#include "runtime/kernels/ops/UpdateRanges.h"
+#include "runtime/kernels/ops/updates/DirectionCommands.h"
 
 namespace dtcc::rt::cuda {
 namespace {
@@ -107,12 +107,9 @@ public:
   TensorSquaresOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher)
       : ofPieces(launcher, "WholeTensor", "tensor_squares_pieces"),
         ofTensors(launcher, "WholeTensor", "tensor_squares") {
-    operands.expect(3, 2);
-    const int64_t size = operands.dense(0, "p", -1).sizes[0];
-    operands.dense(1, "direction", size);
-    const BucketSegments segments = bucketSegments(operands, rank, operands.integer(0), operands.communicator(1), size);
-    p.tensorCount = static_cast<int64_t>(segments.all.size());
-    operands.dense(2, "squares", 2 * p.tensorCount);
+    const TensorSquaresCommand command(operands, rank);
+    const BucketSegments &segments = command.segments;
+    p.tensorCount = command.tensors();
     std::vector<GradPiece> pieces;
     std::vector<GradTensor> tensors(segments.all.size());
     for (const rt::TensorRange &range : segments.ranges) {
@@ -143,35 +140,15 @@ class ApplyDirectionOp final : public CudaOp {
 public:
   ApplyDirectionOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher)
       : steps(launcher, "WholeTensor", "direction_steps"), kernel(launcher, "WholeTensor", "apply_direction") {
-    p.kind = operands.attributeCount() == 5 ? operands.integer(2) : -1;
-    parameter = p.kind == DTCC_DIRECTION_PLAIN ? 4 : 5;
-    operands.expect(parameter + 1, 5);
-    if (p.kind < DTCC_DIRECTION_PLAIN || p.kind > DTCC_DIRECTION_BY_RMS)
-      operands.reject("size must be plain, by trust or by rms, got: ", p.kind);
-    p.size = operands.dense(0, "direction", -1).sizes[0];
-    operands.scalar(1, "scale");
-    operands.scalar(2, "lr");
-    operands.scalar(3, "step", DTCC_I64);
-    const BucketSegments segments =
-        bucketSegments(operands, rank, operands.integer(0), operands.communicator(1), p.size);
-    if (p.kind != DTCC_DIRECTION_PLAIN)
-      operands.dense(4, "squares", 2 * static_cast<int64_t>(segments.all.size()));
-    operands.dense(parameter, "p", p.size);
-    if (std::optional<dtcc_dtype> copyType = operands.halfCopy(parameter + 1, p.size)) {
-      hasCopy = true;
-      p.copyType = static_cast<int32_t>(*copyType);
-    }
+    const ApplyDirectionCommand command(operands, rank);
+    const BucketSegments &segments = command.segments;
+    p.kind = command.kind, p.size = command.size, parameter = command.parameter;
+    hasCopy = command.copyType.has_value(), p.copyType = static_cast<int32_t>(command.copyType.value_or(DTCC_F32));
     p.ranges = uploadRanges(launcher, segments), p.rangeCount = static_cast<int64_t>(segments.ranges.size());
+    p.adapts = command.trust.alwaysAdapt, p.clips = command.trust.clips;
+    p.leastRms = command.rms.eps2, p.mostRms = command.rms.d;
+    p.cells = upload(launcher, command.cells);
     launcher.reserveWorkspace(segments.ranges.size() * sizeof(RangeDirection));
-    if (p.kind != DTCC_DIRECTION_BY_RMS) {
-      p.adapts = operands.flag(3), p.clips = operands.flag(4);
-      return;
-    }
-    p.leastRms = operands.real(3), p.mostRms = operands.real(4);
-    std::vector<double> cells;
-    for (const rt::TensorRange &range : segments.ranges)
-      cells.push_back(static_cast<double>(factorsOf(*segments.all[static_cast<size_t>(range.tensor)], rank).cells()));
-    p.cells = upload(launcher, cells);
   }
   void run(Rank &, const Call &call) override {
     p.direction = address<const float>(call, 0), p.scale = address<const float>(call, 1);

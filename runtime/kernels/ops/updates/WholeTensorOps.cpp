@@ -7,8 +7,9 @@
 
 #include "runtime/kernels/ops/CheckedOperands.h"
 #include "runtime/kernels/ops/LibraryOps.h"
-#include "runtime/kernels/ops/OrthogonalizeCommand.h"
-#include "runtime/kernels/ops/UpdateRanges.h"
+#include "runtime/kernels/ops/updates/DirectionCommands.h"
+#include "runtime/kernels/ops/updates/OrthogonalizeCommand.h"
+#include "runtime/kernels/ops/updates/UpdateRanges.h"
 
 #include <algorithm>
 #include <cmath>
@@ -61,82 +62,50 @@ private:
 
 class TensorSquaresOp final : public LibraryOp {
 public:
-  TensorSquaresOp(const CheckedOperands &operands, const Rank &rank) : partial(sumSquaresBlocks) {
-    operands.expect(3, 2);
-    int64_t size = operands.dense(0, "p", -1).sizes[0];
-    operands.dense(1, "direction", size);
-    segments = bucketSegments(operands, rank, operands.integer(0), operands.communicator(1), size);
-    operands.dense(2, "squares", 2 * static_cast<int64_t>(segments.all.size()));
-  }
+  TensorSquaresOp(const CheckedOperands &operands, const Rank &rank)
+      : command(operands, rank), partial(sumSquaresBlocks) {}
   void run(Rank &rank, void *const *buffers) override {
-    tensorSquares(rank.team, vectorKernels(), segments.ranges, static_cast<int64_t>(segments.all.size()),
-                  floatsAt(buffers, 0), floatsAt(buffers, 1), partial, floatsAt(buffers, 2));
+    tensorSquares(rank.team, vectorKernels(), command.segments.ranges, command.tensors(), floatsAt(buffers, 0),
+                  floatsAt(buffers, 1), partial, floatsAt(buffers, 2));
   }
 
 private:
-  BucketSegments segments;
+  TensorSquaresCommand command;
   std::vector<double> partial;
 };
 
 class ApplyDirectionOp final : public LibraryOp {
 public:
-  ApplyDirectionOp(const CheckedOperands &operands, const Rank &rank) {
-    kind = operands.attributeCount() == 5 ? operands.integer(2) : -1;
-    parameter = kind == DTCC_DIRECTION_PLAIN ? 4 : 5;
-    operands.expect(parameter + 1, 5);
-    if (kind < DTCC_DIRECTION_PLAIN || kind > DTCC_DIRECTION_BY_RMS)
-      operands.reject("size must be plain, by trust or by rms, got: ", kind);
-    int64_t size = operands.dense(0, "direction", -1).sizes[0];
-    operands.scalar(1, "scale");
-    operands.scalar(2, "lr");
-    operands.scalar(3, "step", DTCC_I64);
-    segments = bucketSegments(operands, rank, operands.integer(0), operands.communicator(1), size);
-    if (kind != DTCC_DIRECTION_PLAIN)
-      operands.dense(4, "squares", 2 * static_cast<int64_t>(segments.all.size()));
-    operands.dense(parameter, "p", size);
-    copyType = operands.halfCopy(parameter + 1, size);
-    steps.resize(segments.ranges.size());
-    if (kind != DTCC_DIRECTION_BY_RMS) {
-      trust = {operands.flag(3), operands.flag(4)};
-      return;
-    }
-    rms = {operands.real(3), operands.real(4)};
-    for (const TensorRange &range : segments.ranges)
-      cells.push_back(static_cast<double>(factorsOf(*segments.all[static_cast<size_t>(range.tensor)], rank).cells()));
-  }
+  ApplyDirectionOp(const CheckedOperands &operands, const Rank &rank)
+      : command(operands, rank), steps(command.segments.ranges.size()) {}
   void run(Rank &rank, void *const *buffers) override {
     if (std::isnan(*floatsAt(buffers, 1)))
       return;
-    HalfCopy copy = copyType ? HalfCopy{*copyType, buffers[parameter + 1]} : HalfCopy{};
+    const size_t parameter = command.parameter;
+    HalfCopy copy = command.copyType ? HalfCopy{*command.copyType, buffers[parameter + 1]} : HalfCopy{};
     const auto lr = static_cast<double>(*floatsAt(buffers, 2));
+    const std::vector<TensorRange> &ranges = command.segments.ranges;
     for (size_t r = 0; r < steps.size(); ++r)
-      steps[r] = stepOf(r, lr * segments.ranges[r].lrScale, *static_cast<const int64_t *>(buffers[3]),
-                        floatsAt(buffers, 4) + 2 * segments.ranges[r].tensor);
-    applyDirection(rank.team, vectorKernels(), segments.ranges, steps, floatsAt(buffers, 0),
-                   floatsAt(buffers, parameter), copy);
+      steps[r] = stepOf(r, lr * ranges[r].lrScale, *static_cast<const int64_t *>(buffers[3]),
+                        floatsAt(buffers, 4) + 2 * ranges[r].tensor);
+    applyDirection(rank.team, vectorKernels(), ranges, steps, floatsAt(buffers, 0), floatsAt(buffers, parameter), copy);
   }
 
 private:
   /// `squares`: of the tensor of a range, in the parameter and in the direction; not read if the step is plain.
   DirectionStep stepOf(size_t r, double rate, int64_t step, const float *squares) const {
-    const double decay = segments.ranges[r].decay;
-    if (kind == DTCC_DIRECTION_PLAIN)
+    const double decay = command.segments.ranges[r].decay;
+    if (command.kind == DTCC_DIRECTION_PLAIN)
       return {1 - rate * decay, rate};
     const auto ofParameter = static_cast<double>(squares[0]), ofDirection = static_cast<double>(squares[1]);
-    if (kind == DTCC_DIRECTION_BY_RMS)
-      return rmsStep(rms, rate, decay, step, cells[r], ofParameter, ofDirection);
+    if (command.kind == DTCC_DIRECTION_BY_RMS)
+      return rmsStep(command.rms, rate, decay, step, command.cells[r], ofParameter, ofDirection);
     // The direction holds the decay.
-    return {1, rate * trustRatio(trust, decay, ofParameter, ofDirection)};
+    return {1, rate * trustRatio(command.trust, decay, ofParameter, ofDirection)};
   }
 
-  BucketSegments segments;
-  std::vector<double> cells; /* of the whole tensor of each range, if steps go by rms */
+  const ApplyDirectionCommand command;
   std::vector<DirectionStep> steps;
-  TrustOptions trust;
-  RmsOptions rms;
-  int64_t kind; /* dtcc_direction_size */
-  size_t parameter;
-  std::optional<dtcc_dtype> copyType;
 };
 
 class OrthogonalizeOp final : public LibraryOp {

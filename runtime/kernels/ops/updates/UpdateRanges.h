@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_KERNELS_OPS_UPDATERANGES_H
-#define DTCC_RUNTIME_KERNELS_OPS_UPDATERANGES_H
+#ifndef DTCC_RUNTIME_KERNELS_OPS_UPDATES_UPDATERANGES_H
+#define DTCC_RUNTIME_KERNELS_OPS_UPDATES_UPDATERANGES_H
 
 #include "runtime/abi/TensorFactors.h"
 #include "runtime/image/Block.h"
@@ -71,4 +71,4 @@ private:
 
 } // namespace dtcc::rt
 
-#endif // DTCC_RUNTIME_KERNELS_OPS_UPDATERANGES_H
+#endif // DTCC_RUNTIME_KERNELS_OPS_UPDATES_UPDATERANGES_H

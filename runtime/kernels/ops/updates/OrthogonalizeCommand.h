@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_KERNELS_OPS_ORTHOGONALIZECOMMAND_H
-#define DTCC_RUNTIME_KERNELS_OPS_ORTHOGONALIZECOMMAND_H
+#ifndef DTCC_RUNTIME_KERNELS_OPS_UPDATES_ORTHOGONALIZECOMMAND_H
+#define DTCC_RUNTIME_KERNELS_OPS_UPDATES_ORTHOGONALIZECOMMAND_H
 
 #include "runtime/image/Block.h"
 #include "runtime/kernels/WholeTensor.h"
@@ -42,4 +42,4 @@ struct OrthogonalizeCommand {
 
 } // namespace dtcc::rt
 
-#endif // DTCC_RUNTIME_KERNELS_OPS_ORTHOGONALIZECOMMAND_H
+#endif // DTCC_RUNTIME_KERNELS_OPS_UPDATES_ORTHOGONALIZECOMMAND_H

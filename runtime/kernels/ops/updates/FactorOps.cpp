@@ -8,7 +8,7 @@
 #include "runtime/kernels/Factors.h"
 #include "runtime/kernels/ops/CheckedOperands.h"
 #include "runtime/kernels/ops/LibraryOps.h"
-#include "runtime/kernels/ops/UpdateRanges.h"
+#include "runtime/kernels/ops/updates/UpdateRanges.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/kernels/ops/OrthogonalizeCommand.h"
+#include "runtime/kernels/ops/updates/OrthogonalizeCommand.h"
 
 #include "runtime/abi/OrthogonalizeWorkspace.h"
-#include "runtime/kernels/ops/UpdateRanges.h"
+#include "runtime/kernels/ops/updates/UpdateRanges.h"
 
 #include <algorithm>
 

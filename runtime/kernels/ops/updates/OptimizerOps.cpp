@@ -7,7 +7,7 @@
 
 #include "runtime/kernels/ops/CheckedOperands.h"
 #include "runtime/kernels/ops/LibraryOps.h"
-#include "runtime/kernels/ops/UpdateRanges.h"
+#include "runtime/kernels/ops/updates/UpdateRanges.h"
 
 namespace dtcc::rt {
 namespace {

@@ -1,0 +1,30 @@
+//===- Ranges.h - Ranges of the cells of a share
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CUDA_KERNELS_RANGES_H
+#define DTCC_RUNTIME_CUDA_KERNELS_RANGES_H
+
+#include "runtime/cuda/kernels/Device.h"
+
+namespace dtcc::rt::cuda {
+
+/// The first of `count` ascending ranges that ends behind `begin`; their number if there is none.
+template <typename Range> DTCC_DEVICE int64_t firstRangeBehind(const Range *ranges, int64_t count, int64_t begin) {
+  int64_t range = 0, high = count;
+  while (range < high) {
+    const int64_t middle = (range + high) / 2;
+    if (ranges[middle].end <= begin)
+      range = middle + 1;
+    else
+      high = middle;
+  }
+  return range;
+}
+
+} // namespace dtcc::rt::cuda
+
+#endif // DTCC_RUNTIME_CUDA_KERNELS_RANGES_H
