@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// As runtime/kernels/ops/updates/AverageOps.cpp. Each cell is read and written once, 16 bytes a thread: state that lies in the
-// host's memory (--offload=optimizer) crosses the link once in each direction.
+// As runtime/kernels/ops/updates/AverageOps.cpp. Each cell is read and written once, 16 bytes a thread: state that lies
+// in the host's memory (--offload=optimizer) crosses the link once in each direction.
 //
 //===----------------------------------------------------------------------===//
 
