@@ -17,28 +17,29 @@
 
 namespace dtcc {
 
+enum class OrthogonalizeOn { Processor, Gpu };
+
 /// Where the parts of one matrix's memory begin, in bytes: itself and a product in f32; X, A = XX^T and the polynomial
-/// of A in bf16. X is the matrix, or its transpose if that has fewer rows.
+/// of A, whose numbers are of bf16. X is the matrix, or its transpose if that has fewer rows. On processors it takes
+/// the place of the matrix, and every number has room for f32: those without products of bf16 multiply the same numbers
+/// in f32.
 struct OrthogonalizeLayout {
-  OrthogonalizeLayout(int64_t rows, int64_t columns) {
+  OrthogonalizeLayout(int64_t rows, int64_t columns, OrthogonalizeOn device) {
     const int64_t cells = rows * columns, side = std::min(rows, columns);
+    const bool onGpu = device == OrthogonalizeOn::Gpu;
+    const int64_t number = onGpu ? 2 : 4;
     auto take = [&](int64_t size) {
       const int64_t at = bytes;
       bytes += (size + 63) / 64 * 64;
       return at;
     };
-    matrix = take(4 * cells), sums = take(4 * cells), x = take(2 * cells);
-    gram = take(2 * side * side), polynomial = take(2 * side * side);
+    matrix = take(4 * cells), sums = take(4 * cells), x = onGpu ? take(number * cells) : matrix;
+    gram = take(number * side * side), polynomial = take(number * side * side);
   }
 
   int64_t matrix = 0, sums = 0, x = 0, gram = 0, polynomial = 0;
   int64_t bytes = 0; // of all
 };
-
-/// Bytes for one matrix.
-inline int64_t orthogonalizeWorkspace(int64_t rows, int64_t columns) {
-  return OrthogonalizeLayout(rows, columns).bytes;
-}
 
 } // namespace dtcc
 

@@ -7,9 +7,6 @@
 
 #include "runtime/kernels/WholeTensor.h"
 
-#include "runtime/abi/OrthogonalizeWorkspace.h"
-#include "runtime/core/HalfFloat.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -18,8 +15,6 @@ namespace {
 
 /// Elements that are worth a thread.
 constexpr int64_t grainOfShares = 16384;
-
-float roundToBF16(float value) { return fromBF16(toBF16(value)); }
 
 } // namespace
 
@@ -99,80 +94,6 @@ void applyDirection(ThreadTeam &team, const VectorKernels &kernels, std::span<co
         kernels.narrow(copy.type, p + begin, end - begin, static_cast<uint16_t *>(copy.to) + begin);
     });
   }
-}
-
-float orthogonalScale(const OrthogonalizeOptions &options, int64_t rows, int64_t columns) {
-  const double ratio = static_cast<double>(rows) / static_cast<double>(columns);
-  return static_cast<float>(options.matchRms ? 0.2 * std::sqrt(static_cast<double>(std::max(rows, columns)))
-                                             : std::sqrt(std::max(1.0, ratio)));
-}
-
-Orthogonalization::Orthogonalization(const OrthogonalizeOptions &options, int64_t rows, int64_t columns,
-                                     const VectorKernels &kernels, TeamScratch &scratch)
-    : options(options), rows(rows), columns(columns) {
-  const int64_t side = std::min(rows, columns), length = std::max(rows, columns);
-  auto product = [&](int64_t n, int64_t k, int64_t rhsRow, int64_t rhsColumn) {
-    ProductProblem p;
-    p.m = side, p.n = n, p.k = k;
-    p.type = DTCC_BF16, p.outType = DTCC_F32;
-    p.lhsStrides[1] = k, p.lhsStrides[2] = 1;
-    p.rhsStrides[1] = rhsRow, p.rhsStrides[2] = rhsColumn;
-    p.outStrides[1] = n, p.outStrides[2] = 1;
-    return p;
-  };
-  problems[0] = product(side, length, 1, length);
-  problems[1] = product(side, side, side, 1);
-  problems[2] = product(length, side, length, 1);
-  for (const ProductProblem &problem : problems)
-    products.emplace_back(problem, kernels, scratch);
-}
-
-void Orthogonalization::run(ThreadTeam &team, const TeamScratch &scratch, std::byte *workspace) const {
-  const int64_t cells = rows * columns, side = std::min(rows, columns), length = std::max(rows, columns);
-  const OrthogonalizeLayout layout(rows, columns);
-  auto *matrix = this->matrix(workspace), *sums = reinterpret_cast<float *>(workspace + layout.sums);
-  auto *x = reinterpret_cast<uint16_t *>(workspace + layout.x);
-  auto *gram = reinterpret_cast<uint16_t *>(workspace + layout.gram);
-  auto *polynomial = reinterpret_cast<uint16_t *>(workspace + layout.polynomial);
-  const bool turned = rows > columns;
-  auto cellOf = [&](int64_t i) { return turned ? i % length * columns + i / length : i; };
-  double squares = 0;
-  for (int64_t i = 0; i < cells; ++i) {
-    auto value = static_cast<double>(roundToBF16(matrix[i]));
-    squares += value * value;
-  }
-  const float norm =
-      std::max(roundToBF16(static_cast<float>(std::sqrt(squares))), roundToBF16(static_cast<float>(options.eps)));
-  team.parallelFor(cells, grainOfShares, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      x[i] = toBF16(roundToBF16(matrix[cellOf(i)]) / norm);
-  });
-  auto multiply = [&](int which, const uint16_t *lhs, const uint16_t *rhs) {
-    ProductProblem problem = problems[which];
-    problem.lhs = lhs, problem.rhs = rhs, problem.out = sums;
-    products[static_cast<size_t>(which)].run(team, scratch, problem);
-  };
-  // to = a * from + b * sums, rounded once.
-  auto combine = [&](int64_t n, float a, const uint16_t *from, float b, uint16_t *to) {
-    team.parallelFor(n, grainOfShares, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        to[i] = toBF16((a == 0 ? 0 : a * fromBF16(from[i])) + b * sums[i]);
-    });
-  };
-  const auto a = static_cast<float>(options.a), b = static_cast<float>(options.b), c = static_cast<float>(options.c);
-  for (int64_t step = 0; step < options.steps; ++step) {
-    multiply(0, x, x);
-    combine(side * side, 0, gram, 1, gram);
-    multiply(1, gram, gram);
-    combine(side * side, b, gram, c, polynomial);
-    multiply(2, polynomial, x);
-    combine(cells, a, x, 1, x);
-  }
-  const float scale = orthogonalScale(options, rows, columns);
-  team.parallelFor(cells, grainOfShares, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      matrix[cellOf(i)] = fromBF16(x[i]) * scale;
-  });
 }
 
 } // namespace dtcc::rt

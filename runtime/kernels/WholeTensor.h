@@ -13,7 +13,6 @@
 #ifndef DTCC_RUNTIME_KERNELS_WHOLETENSOR_H
 #define DTCC_RUNTIME_KERNELS_WHOLETENSOR_H
 
-#include "runtime/kernels/Matmul.h"
 #include "runtime/kernels/Optimizer.h"
 
 namespace dtcc::rt {
@@ -64,33 +63,6 @@ DirectionStep rmsStep(const RmsOptions &options, double rate, double decay, int6
 /// Steps of one share: `steps` has one for each range.
 void applyDirection(ThreadTeam &team, const VectorKernels &kernels, std::span<const TensorRange> ranges,
                     std::span<const DirectionStep> steps, const float *direction, float *p, HalfCopy copy);
-
-struct OrthogonalizeOptions {
-  int64_t steps = 5;
-  double a = 3.4445, b = -4.7750, c = 2.0315, eps = 1e-7;
-  bool matchRms = false;
-};
-
-/// The number by which an orthogonalized direction is multiplied.
-float orthogonalScale(const OrthogonalizeOptions &options, int64_t rows, int64_t columns);
-
-/// Orthogonalizes matrices of one shape by steps of Newton and Schulz, with the roundings of torch.optim.Muon: what it
-/// computes in bf16 is rounded to bf16 here, and products are summed in f32.
-class Orthogonalization {
-public:
-  Orthogonalization(const OrthogonalizeOptions &options, int64_t rows, int64_t columns, const VectorKernels &kernels,
-                    TeamScratch &scratch);
-  /// The matrix that run() replaces: the start of the workspace (runtime/abi/OrthogonalizeWorkspace.h).
-  float *matrix(std::byte *workspace) const { return reinterpret_cast<float *>(workspace); }
-  void run(ThreadTeam &team, const TeamScratch &scratch, std::byte *workspace) const;
-
-private:
-  OrthogonalizeOptions options;
-  int64_t rows, columns;
-  /// X X^T, A A and B X.
-  ProductProblem problems[3];
-  std::vector<Matmul> products;
-};
 
 } // namespace dtcc::rt
 

@@ -221,7 +221,8 @@ void addOrthogonal(Cases &cases) {
           const int64_t length = (cells + 3) / 2 * 2, members = shared < 0 ? 1 : 2;
           m.floats(DTCC_F32, {members * length});
           m.output(DTCC_F32, std::vector<int64_t>{shared < 0 ? length / 2 : length});
-          m.workspace(orthogonalizeWorkspace(s.rows, s.columns));
+          m.workspace(std::max(OrthogonalizeLayout(s.rows, s.columns, OrthogonalizeOn::Processor).bytes,
+                               OrthogonalizeLayout(s.rows, s.columns, OrthogonalizeOn::Gpu).bytes));
           m.command().matrixState(s.rows, s.columns, s.heads, shared);
           m.command().bucket(length);
           m.command().segment(0, 1, cells, 0, 1);

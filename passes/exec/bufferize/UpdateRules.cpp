@@ -237,7 +237,8 @@ static LogicalResult lowerOrthogonalize(spmd::OrthogonalizeOp op, Bufferizer &b)
   SmallVector<Attribute> all{op.getBucketAttr(), b.communicators.coordinate(op.getFlat()),
                              b.communicators.coordinate(op.getSharded())};
   llvm::append_range(all, optimizer->getTensorParameters(b.builder()));
-  const OrthogonalWork work = orthogonalWork(op, op.getBucketAttr());
+  // Of a program for GPUs, exec-reserve-workspace plans what its kernels want instead.
+  const OrthogonalWork work = orthogonalWork(op, op.getBucketAttr(), OrthogonalizeOn::Processor);
   LibraryOp command =
       b.library(op, "orthogonalize", denseView(op.getWhole(), b), b.view(b.place(op.getDirection())), all,
                 /*updates=*/false, work.bytes);

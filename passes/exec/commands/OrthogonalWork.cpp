@@ -9,11 +9,10 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "runtime/abi/OrthogonalizeWorkspace.h"
 
 using namespace mlir;
 
-dtcc::exec::OrthogonalWork dtcc::exec::orthogonalWork(Operation *op, FlatSymbolRefAttr bucket) {
+dtcc::exec::OrthogonalWork dtcc::exec::orthogonalWork(Operation *op, FlatSymbolRefAttr bucket, OrthogonalizeOn device) {
   OrthogonalWork work;
   for (auto state : op->getParentOfType<ModuleOp>().getOps<graph::StateOp>())
     for (auto [own, offset] : spmd::bucketsOf(state)) {
@@ -21,7 +20,7 @@ dtcc::exec::OrthogonalWork dtcc::exec::orthogonalWork(Operation *op, FlatSymbolR
         continue;
       const int64_t rows = state.getSavedShape()[0], columns = state.getSavedShape()[1];
       const double side = double(std::min(rows, columns)), length = double(std::max(rows, columns));
-      work.bytes = std::max(work.bytes, orthogonalizeWorkspace(rows, columns));
+      work.bytes = std::max(work.bytes, OrthogonalizeLayout(rows, columns, device).bytes);
       work.flopsOfStep += 4 * side * side * length + 2 * side * side * side;
     }
   return work;

@@ -10,12 +10,13 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
+#include "runtime/abi/OrthogonalizeWorkspace.h"
 
 namespace dtcc::exec {
 
 /// The memory and work of orthogonalizing a bucket's states, all of them matrices, one after the other.
 struct OrthogonalWork {
-  /// The most bytes of a matrix (runtime/abi/OrthogonalizeWorkspace.h).
+  /// The most bytes of a matrix.
   int64_t bytes = 0;
   /// FLOP of the products of one step of Newton and Schulz on all of them: 4 s^2 l + 2 s^3 of a matrix with the shorter
   /// side s and the longer side l.
@@ -23,7 +24,7 @@ struct OrthogonalWork {
 };
 
 /// `op`: any op in the module of the states.
-OrthogonalWork orthogonalWork(mlir::Operation *op, mlir::FlatSymbolRefAttr bucket);
+OrthogonalWork orthogonalWork(mlir::Operation *op, mlir::FlatSymbolRefAttr bucket, OrthogonalizeOn device);
 
 } // namespace dtcc::exec
 

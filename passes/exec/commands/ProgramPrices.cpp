@@ -76,11 +76,12 @@ static double secondsOfLookup(LibraryOp op, const cost::Kernels &kernels) {
   return kernels.secondsForStream(2 * viewBytes(op.getOuts()[0]) + viewBytes(op.getIns()[1]));
 }
 
-/// Time of Muon's matrices: products of halves, and between them passes over sums of f32.
+/// Time of Muon's matrices: products of bf16, or of the same numbers in f32 where that is faster, and between them
+/// passes over sums of f32.
 static double secondsOfOrthogonal(LibraryOp op, const cost::Kernels &kernels) {
   const double steps = double(cast<IntegerAttr>(op.getParameters()[3]).getInt());
-  return op.getFlops().convertToDouble() / kernels.productRate(cost::Width::B16) +
-         (1 + 2 * steps) * kernels.secondsForStream(bytesMoved(op));
+  const double rate = std::max(kernels.productRate(cost::Width::B16), kernels.productRate(cost::Width::F32));
+  return op.getFlops().convertToDouble() / rate + (1 + 2 * steps) * kernels.secondsForStream(bytesMoved(op));
 }
 
 namespace {

@@ -126,8 +126,8 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
        [](LibraryOp op) { return gpu_workspace::tensorSquares(viewShape(op.getIns()[0])[0], countStates(op)); }},
       {"orthogonalize",
        [](LibraryOp op) {
-         // The first parameter is the bucket.
-         return gpu_workspace::productBytes + orthogonalWork(op, cast<FlatSymbolRefAttr>(op.getParameters()[0])).bytes;
+         auto bucket = cast<FlatSymbolRefAttr>(op.getParameters()[0]);
+         return gpu_workspace::productBytes + orthogonalWork(op, bucket, OrthogonalizeOn::Gpu).bytes;
        }},
       {"apply_direction", updateBytes},
   };

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// These kernels stand between the products of runtime/kernels/WholeTensor.h's Orthogonalization. A matrix is f32 and
+// These kernels stand between the products of runtime/kernels/Orthogonalization.h. A matrix is f32 and
 // whole; X, of the products, is bf16, and the matrix or its transpose.
 //
 //===----------------------------------------------------------------------===//

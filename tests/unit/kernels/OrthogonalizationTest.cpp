@@ -10,8 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/kernels/Orthogonalization.h"
 #include "runtime/abi/OrthogonalizeWorkspace.h"
-#include "runtime/kernels/WholeTensor.h"
+#include "runtime/core/HalfFloat.h"
 
 #include "tests/unit/kernels/Fixture.h"
 
@@ -80,12 +81,14 @@ Matrix sample(size_t rows, size_t columns) {
   return x;
 }
 
-Matrix run(const Matrix &x, const OrthogonalizeOptions &options, int threads = 2) {
+Matrix run(const Matrix &x, const OrthogonalizeOptions &options, dtcc_dtype held) {
   auto rows = static_cast<int64_t>(x.rows), columns = static_cast<int64_t>(x.columns);
+  constexpr int threads = 2;
   ThreadTeam team(threads);
   TeamScratch scratch(threads);
-  Orthogonalization steps(options, rows, columns, vectorKernels(), scratch);
-  std::vector<float> memory(static_cast<size_t>(orthogonalizeWorkspace(rows, columns)) / sizeof(float) + 16);
+  Orthogonalization steps(options, rows, columns, vectorKernels(), scratch, held);
+  const int64_t bytes = OrthogonalizeLayout(rows, columns, OrthogonalizeOn::Processor).bytes;
+  std::vector<float> memory(static_cast<size_t>(bytes) / sizeof(float) + 16);
   auto *workspace = reinterpret_cast<std::byte *>((reinterpret_cast<uintptr_t>(memory.data()) + 63) / 64 * 64);
   float *matrix = steps.matrix(workspace);
   std::copy(x.cells.begin(), x.cells.end(), matrix);
@@ -95,26 +98,38 @@ Matrix run(const Matrix &x, const OrthogonalizeOptions &options, int threads = 2
   return y;
 }
 
-TEST(Orthogonalization, IsThePolynomialInF64) {
-  for (auto [rows, columns] : {std::pair<size_t, size_t>{12, 12}, {12, 40}, {40, 12}, {1, 5}, {5, 1}}) {
-    Matrix x = sample(rows, columns), want = orthogonalized(x, {}), got = run(x, {});
+/// The types that may hold numbers of bf16.
+class Orthogonalizations : public testing::TestWithParam<dtcc_dtype> {};
+
+TEST_P(Orthogonalizations, AreThePolynomialInF64) {
+  for (auto [rows, columns] : {std::pair<size_t, size_t>{12, 12}, {12, 40}, {40, 12}, {40, 37}, {1, 5}, {5, 1}}) {
+    Matrix x = sample(rows, columns), want = orthogonalized(x, {}), got = run(x, {}, GetParam());
     const double scale = std::sqrt(std::max(1.0, static_cast<double>(rows) / static_cast<double>(columns)));
     for (size_t i = 0; i < x.cells.size(); ++i)
       EXPECT_NEAR(got.cells[i], scale * want.cells[i], 0.06 * scale) << rows << " x " << columns << ", cell " << i;
   }
 }
 
-TEST(Orthogonalization, MatchesTheSizeOfAdamsUpdatesOnDemand) {
+TEST_P(Orthogonalizations, MatchTheSizeOfAdamsUpdatesOnDemand) {
   OrthogonalizeOptions options;
   options.matchRms = true;
-  Matrix x = sample(12, 40), plain = run(x, {}), matched = run(x, options);
+  Matrix x = sample(12, 40), plain = run(x, {}, GetParam()), matched = run(x, options, GetParam());
   for (size_t i = 0; i < x.cells.size(); ++i)
     EXPECT_NEAR(matched.cells[i], 0.2 * std::sqrt(40.0) * plain.cells[i], 1e-6);
 }
 
-TEST(Orthogonalization, OfZerosIsZero) {
-  for (double cell : run(Matrix{6, 4}, {}).cells)
+TEST_P(Orthogonalizations, OfZerosAreZero) {
+  for (double cell : run(Matrix{6, 4}, {}, GetParam()).cells)
     EXPECT_EQ(cell, 0);
 }
+
+/// The scale of a square matrix is 1.
+TEST_P(Orthogonalizations, RoundToBF16) {
+  for (double cell : run(sample(24, 24), {}, GetParam()).cells)
+    EXPECT_EQ(static_cast<float>(cell), fromBF16(toBF16(static_cast<float>(cell))));
+}
+
+INSTANTIATE_TEST_SUITE_P(Held, Orthogonalizations, testing::Values(DTCC_BF16, DTCC_F32),
+                         [](const auto &info) { return info.param == DTCC_BF16 ? "InBF16" : "InF32"; });
 
 } // namespace

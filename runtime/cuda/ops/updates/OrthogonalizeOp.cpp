@@ -39,7 +39,7 @@ MatrixBlock blockOf(const Block &block) {
 /// The products and the memory of matrices of one shape.
 struct ShapeOfMatrices {
   ShapeOfMatrices(int64_t rows, int64_t columns, bool isPredicated, Rank &rank, Launcher &launcher)
-      : side(std::min(rows, columns)), length(std::max(rows, columns)), layout(rows, columns) {
+      : side(std::min(rows, columns)), length(std::max(rows, columns)), layout(rows, columns, OrthogonalizeOn::Gpu) {
     auto product = [&](int64_t lhs, int64_t rhs, int64_t n, int64_t k, int64_t rhsRow, int64_t rhsColumn) {
       ProductCommand command;
       command.g = 1, command.m = side, command.n = n, command.k = k;
@@ -81,7 +81,8 @@ public:
     WorkspaceLayout layout;
     partialAt = layout.take(orthogonalizeBlocks * static_cast<int64_t>(sizeof(double)));
     normAt = layout.take(sizeof(float));
-    launcher.reserveWorkspace(static_cast<uint64_t>(gpu_workspace::productBytes + command.workspaceBytes()));
+    launcher.reserveWorkspace(
+        static_cast<uint64_t>(gpu_workspace::productBytes + command.workspaceBytes(OrthogonalizeOn::Gpu)));
     for (const OrthogonalizeCommand::Matrix &matrix : command.matrices)
       if (const std::pair shape(matrix.rows, matrix.columns); !shapes.contains(shape))
         loaded += shapes.try_emplace(shape, shape.first, shape.second, operands.isPredicated(), rank, launcher)

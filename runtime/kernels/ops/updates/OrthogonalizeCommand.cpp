@@ -7,7 +7,6 @@
 
 #include "runtime/kernels/ops/updates/OrthogonalizeCommand.h"
 
-#include "runtime/abi/OrthogonalizeWorkspace.h"
 #include "runtime/kernels/ops/updates/UpdateRanges.h"
 
 #include <algorithm>
@@ -45,15 +44,15 @@ OrthogonalizeCommand::OrthogonalizeCommand(const CheckedOperands &operands, cons
   }
 }
 
-int64_t OrthogonalizeCommand::workspaceBytes() const {
+int64_t OrthogonalizeCommand::workspaceBytes(OrthogonalizeOn device) const {
   int64_t most = 0;
   for (const Matrix &matrix : matrices)
-    most = std::max(most, orthogonalizeWorkspace(matrix.rows, matrix.columns));
+    most = std::max(most, OrthogonalizeLayout(matrix.rows, matrix.columns, device).bytes);
   return most;
 }
 
-void OrthogonalizeCommand::expectWorkspace(const CheckedOperands &operands) const {
-  const int64_t most = workspaceBytes();
+void OrthogonalizeCommand::expectWorkspace(const CheckedOperands &operands, OrthogonalizeOn device) const {
+  const int64_t most = workspaceBytes(device);
   const dtcc_view *workspace = operands.operandCount() > 2 ? &operands.operand(2) : nullptr;
   if (int64_t bytes = workspace ? elementCount(*workspace) * dtcc_dtype_size(workspace->dtype) : 0; bytes < most)
     operands.reject("the workspace must have ", most, " bytes, got: ", bytes);

@@ -8,8 +8,9 @@
 #ifndef DTCC_RUNTIME_KERNELS_OPS_UPDATES_ORTHOGONALIZECOMMAND_H
 #define DTCC_RUNTIME_KERNELS_OPS_UPDATES_ORTHOGONALIZECOMMAND_H
 
+#include "runtime/abi/OrthogonalizeWorkspace.h"
 #include "runtime/image/Block.h"
-#include "runtime/kernels/WholeTensor.h"
+#include "runtime/kernels/Orthogonalization.h"
 #include "runtime/kernels/ops/CheckedOperands.h"
 
 #include <vector>
@@ -27,10 +28,10 @@ struct OrthogonalizeCommand {
   };
 
   OrthogonalizeCommand(const CheckedOperands &operands, const Rank &rank);
-  /// Bytes that the largest of the matrices takes (runtime/abi/OrthogonalizeWorkspace.h).
-  int64_t workspaceBytes() const;
+  /// Bytes that the largest of the matrices takes.
+  int64_t workspaceBytes(OrthogonalizeOn device) const;
   /// Fails unless the command has a workspace that is large enough.
-  void expectWorkspace(const CheckedOperands &operands) const;
+  void expectWorkspace(const CheckedOperands &operands, OrthogonalizeOn device) const;
 
   int64_t size = 0;    // cells of the share
   int64_t offset = 0;  // of the share in the bucket

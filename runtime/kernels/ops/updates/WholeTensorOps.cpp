@@ -111,7 +111,7 @@ private:
 class OrthogonalizeOp final : public LibraryOp {
 public:
   OrthogonalizeOp(const CheckedOperands &operands, Rank &rank) : command(operands, rank) {
-    command.expectWorkspace(operands);
+    command.expectWorkspace(operands, OrthogonalizeOn::Processor);
     for (const OrthogonalizeCommand::Matrix &matrix : command.matrices)
       kinds.try_emplace({matrix.rows, matrix.columns}, command.options, matrix.rows, matrix.columns, vectorKernels(),
                         rank.scratch);
