@@ -66,12 +66,7 @@ double Machine::straggling() const {
   return isCpu() ? 1 : dtcc::cost::straggling(plan, constants);
 }
 
-double Machine::latencyBytes() const {
-  constexpr double kLarge = 1e9;
-  Group near{std::max<int64_t>(2, std::min(ranks, fabric.domain)), 1};
-  double start = secondsForTransfer({CollectiveKind::AllGather, 1, near});
-  return start * kLarge / (secondsForTransfer({CollectiveKind::AllGather, kLarge, near}) - start);
-}
+double Machine::latencyBytes() const { return Collectives(fabric, constants).latencyBytes(ranks); }
 
 Machine Machine::withoutLatency() const {
   Machine machine = *this;

@@ -62,6 +62,8 @@ public:
   double secondsToSend(double bytes, const Hop &hop) const;
   /// Bytes a second that a rank of a ring sends while large messages move.
   double busRate(const Spread &spread) const;
+  /// Bytes whose gather among the nearest of `ranks` ranks takes as long as starting one: latency times bandwidth.
+  double latencyBytes(int64_t ranks) const;
 
 private:
   /// Bandwidth of the wires of a device that lead to the other `ranks` - 1 members of a group in its node.

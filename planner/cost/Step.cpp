@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "planner/cost/Step.h"
+#include "planner/cost/BucketSize.h"
 #include "planner/cost/ExchangeChunks.h"
 #include "planner/cost/Kernels.h"
 #include "planner/parallelism/StateTable.h"
@@ -66,6 +67,8 @@ private:
   PassSeconds pass(const Work &work, bool backward = false) const;
   void addUnits(UnitSeconds &seconds, double parameters, const Group &shares) const;
   void addEnd(EndSeconds &seconds, double parameters, const Parallelism &holders) const;
+  double shareOfMatrices(const HeldParameters &held) const;
+  void addMatrices(EndSeconds &seconds, const HeldParameters &held) const;
   double hostUpdate(double parameters) const;
   /// Bytes in which the gradient of a parameter is reduced: those of the software, or less if the plan says so.
   double gradientBytes() const { return std::min(problem.software.gradientBytes, plan::bytesOf(plan.gradients)); }
@@ -217,11 +220,43 @@ void Pricer::addEnd(EndSeconds &seconds, double parameters, const Parallelism &h
     seconds.update += hostUpdate(parameters / shares);
 }
 
+/// The part of the matrices that a rank orthogonalizes: all of which its share has cells (Liu et al. 2025, "Muon is
+/// scalable for LLM training"), so of the gradients that are exchanged together one more than its part at most. These
+/// are a layer's where ZeRO shards gradients, else what a bucket holds.
+double Pricer::shareOfMatrices(const HeldParameters &held) const {
+  const OrthogonalMatrices &matrices = held.matrices;
+  const double shares = row.slots ? double(plan.shareGroup().ranks) : 1;
+  if (shares == 1)
+    return 1;
+  double beside = matrices.largestOfLayers;
+  if (!row.gradient && beside > 0) {
+    const double total = 4 * (held.shared + held.experts);
+    const double buckets = std::max(1.0, total / bucketBytes(total, collectives.latencyBytes(plan.ranks())));
+    beside = std::min(beside, matrices.largest + buckets * matrices.flops / matrices.count);
+  }
+  return std::min(1.0, 1 / shares + beside / matrices.flops);
+}
+
+/// Directions are gathered over the ranks that share the update, and over tp, whose ranks each do the same matrices.
+/// Products are of bf16, or of the same numbers in f32 where that is faster.
+void Pricer::addMatrices(EndSeconds &seconds, const HeldParameters &held) const {
+  const OrthogonalMatrices &matrices = held.matrices;
+  const double rate = std::max(kernels.productRate(Width::B16), kernels.productRate(Width::F32));
+  seconds.update +=
+      shareOfMatrices(held) * (matrices.flops / rate + kernels.secondsForStream(matrices.bytes)) * calibration.device;
+  const double bytes = 4 * matrices.cells;
+  if (row.slots)
+    seconds.update += collectives.seconds({CollectiveKind::AllGather, bytes / double(plan.tp), plan.shareGroup()});
+  seconds.update += collectives.seconds({CollectiveKind::AllGather, bytes, plan.tensorGroup()});
+}
+
 EndSeconds Pricer::end(const HeldParameters &parameters) const {
   EndSeconds seconds;
   addEnd(seconds, parameters.shared, plan);
   if (parameters.experts > 0)
     addEnd(seconds, parameters.experts, plan.ofExperts());
+  if (parameters.matrices.flops > 0)
+    addMatrices(seconds, parameters);
   return seconds;
 }
 

@@ -97,12 +97,15 @@ struct UnitSeconds {
 };
 std::vector<UnitSeconds> priceUnits(const StepProblem &problem, const Constants &constants,
                                     const Calibration &calibration = {});
-/// Elements that a rank holds before ZeRO: of what all ranks of dp and cp have, and of experts.
+/// Elements that a rank holds before ZeRO: of what all ranks of dp and cp have, and of experts; and the matrices among
+/// them that are orthogonalized.
 struct HeldParameters {
   double shared = 0, experts = 0;
+  OrthogonalMatrices matrices = {};
   void add(const Layer &layer, double count) {
     shared += count * layer.parameters;
     experts += count * layer.expertParameters;
+    matrices.add(layer.matrices, count);
   }
 };
 /// The end of a step on a rank that holds `parameters`, nothing hidden.

@@ -17,6 +17,7 @@
 #include "planner/cost/Devices.h"
 #include "planner/parallelism/Group.h"
 #include "runtime/abi/Collectives.h"
+#include <algorithm>
 
 namespace dtcc::cost {
 
@@ -89,6 +90,22 @@ struct Work {
   std::vector<ChunkedExchange> chunked;
 };
 
+/// Matrices whose directions the optimizer orthogonalizes whole (Muon), by what one rank does if it has all of them:
+/// their number and elements, FLOP of products, and bytes that the passes between the products move.
+struct OrthogonalMatrices {
+  double count = 0, cells = 0, flops = 0, bytes = 0;
+  /// FLOP of the largest matrix of all, and of the largest of each layer, added up.
+  double largest = 0, largestOfLayers = 0;
+  void add(const OrthogonalMatrices &other, double times) {
+    count += times * other.count;
+    cells += times * other.cells;
+    flops += times * other.flops;
+    bytes += times * other.bytes;
+    largest = std::max(largest, other.largest);
+    largestOfLayers += times * other.largestOfLayers;
+  }
+};
+
 /// A layer, as often as a stage has it.
 struct Layer {
   Work forward, inputGradient, weightGradient;
@@ -98,6 +115,8 @@ struct Layer {
   double parameters = 0;
   /// Parameters of experts, which other groups of ranks share (Parallel::ofExperts). Not a part of `parameters`.
   double expertParameters = 0;
+  /// Those of the parameters that are such matrices.
+  OrthogonalMatrices matrices = {};
   /// Activations that go to the layer behind it, of a micro-batch and rank: a message where a stage ends with it.
   double leavingBytes = 0;
   double count = 1;

@@ -13,6 +13,7 @@
 #include "planner/transformer/Memory.h"
 #include "runtime/abi/BlockCodes.h"
 #include "runtime/abi/GpuMemory.h"
+#include "runtime/abi/OrthogonalizeWorkspace.h"
 
 using namespace mlir;
 
@@ -87,6 +88,7 @@ GraphFacts::GraphFacts(func::FuncOp step, const cost::Machine &kind, int64_t ran
       samples = shaped.getDimSize(0);
       break;
     }
+  matrices.resize(input.blocks.types());
   step.walk([&](graph::UpdateOp update) {
     // The mean over all cells: an optimizer may leave some states to another one.
     auto optimizer = cast<graph::OptimizerAttrInterface>(update.getOptimizer());
@@ -101,6 +103,7 @@ GraphFacts::GraphFacts(func::FuncOp step, const cost::Machine &kind, int64_t ran
     slots = cells > 0 ? values / cells : 0;
     slots += update.getAverage().convertToDouble() > 0;
     updatesEarly = update.getEarly();
+    findMatrices(update);
   });
   step.walk([&](graph::BatchNormOp) { statistics = true; });
   step.walk([&](graph::RunningStatisticsOp) { statistics = true; });
@@ -110,6 +113,34 @@ GraphFacts::GraphFacts(func::FuncOp step, const cost::Machine &kind, int64_t ran
                          : blocksOfStages(input.blocks, request.nodeStages);
   if (request.given)
     findGivenOnHost();
+}
+
+void GraphFacts::findMatrices(graph::UpdateOp update) {
+  auto optimizer = cast<graph::OptimizerAttrInterface>(update.getOptimizer());
+  llvm::DenseSet<StringRef> updated;
+  for (auto name : update.getStates().getAsRange<FlatSymbolRefAttr>())
+    updated.insert(name.getValue());
+  llvm::DenseSet<StringRef> seen; // a state counts in the block that reads it first
+  for (auto read : step.getOps<graph::ReadOp>()) {
+    std::optional<uint32_t> block = input.blocks.blockOf(read);
+    auto state = input.states.lookup<graph::StateOp>(read.getState());
+    if (!block || !state || !updated.contains(read.getState()) || !seen.insert(read.getState()).second)
+      continue;
+    auto own = cast<graph::OptimizerAttrInterface>(graph::updateOf(state, optimizer).optimizer);
+    if (own.getTensorNeed() != graph::TensorNeed::Matrices)
+      continue;
+    // The first of the parameters is the number of steps.
+    Builder builder(step.getContext());
+    const double steps = double(cast<IntegerAttr>(own.getTensorParameters(builder).front()).getInt());
+    const int64_t rows = state.getSavedShape()[0], columns = state.getSavedShape()[1];
+    const double cells = double(rows) * double(columns);
+    const double flops = steps * orthogonalizeFlops(rows, columns);
+    const uint32_t type = input.blocks.blocks()[*block].type;
+    // The passes are those of passes/exec/commands/ProgramPrices.cpp.
+    cost::OrthogonalMatrices &ofType = matrices[type];
+    ofType.add({1, cells, flops, 8 * (1 + 2 * steps) * cells, flops, 0}, 1 / double(input.blocks.countOf(type)));
+    ofType.largestOfLayers = ofType.largest;
+  }
 }
 
 void GraphFacts::findGivenOnHost() {

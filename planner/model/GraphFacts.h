@@ -117,6 +117,8 @@ struct GraphFacts {
   int64_t samples = 1;
   /// Values of f32 that the optimizer keeps for a cell of a parameter; state of 8 bits counts for its bytes.
   double slots = 0;
+  /// Those of a block of each type that the optimizer orthogonalizes. Blocks that are alike each have the mean.
+  std::vector<cost::OrthogonalMatrices> matrices;
   /// Whether parameters change once their own gradients are complete, if one run of a phase completes them.
   bool updatesEarly = false;
   /// Whether the step has batch norms, whose statistics are communicated over all data-parallel ranks.
@@ -127,6 +129,7 @@ struct GraphFacts {
   std::vector<bool> givenOnHost;
 
 private:
+  void findMatrices(graph::UpdateOp update);
   void findGivenOnHost();
 };
 

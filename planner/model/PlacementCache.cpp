@@ -274,6 +274,7 @@ std::vector<cost::Layer> PlacementCache::layersOf(llvm::ArrayRef<BlockWork> work
       layer.recompute = work.again[size_t(facts.recomputeOf(mode))];
       layer.parameters = memory.parameters;
       layer.expertParameters = memory.expertParameters;
+      layer.matrices = facts.matrices[type];
       layer.leavingBytes = memory.leavingBytes;
       layer.passes = facts.input.blocks.countOf(type) > 1 ? local.hostPasses : 0;
       if (facts.isOnHost(mode))

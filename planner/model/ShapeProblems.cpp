@@ -332,10 +332,11 @@ void ShapeProblems::setStepEnd(const PricedShape &priced, std::vector<plan::Bloc
         double(shape.microbatches) * cost::secondsToSendOn(step, block.leavingBytes, facts.machine.constants);
     types[type].tailSeconds =
         (parameters > 0 ? tail * block.parameters * double(shape.pp) / parameters : 0) + priced.local.once[type];
-    // The experts' copies are fewer.
-    if (block.expertParameters > 0)
-      types[type].tailSeconds +=
-          cost::secondsAtEnd(step, facts.machine.constants, {0, block.expertParameters}, /*backward=*/0);
+    // The experts' copies are fewer. Which matrices a rank has beside its part of them is known of whole stages alone.
+    cost::HeldParameters rest{0, block.expertParameters, facts.matrices[type]};
+    rest.matrices.largest = rest.matrices.largestOfLayers = 0;
+    if (rest.experts > 0 || rest.matrices.flops > 0)
+      types[type].tailSeconds += cost::secondsAtEnd(step, facts.machine.constants, rest, /*backward=*/0);
   }
 }
 

@@ -1,4 +1,4 @@
-//===- OrthogonalizeWorkspace.h - Memory of `orthogonalize` -*- C++ -*-===//
+//===- OrthogonalizeWorkspace.h - Memory and work of `orthogonalize` -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -40,6 +40,13 @@ struct OrthogonalizeLayout {
   int64_t matrix = 0, sums = 0, x = 0, gram = 0, polynomial = 0;
   int64_t bytes = 0; // of all
 };
+
+/// FLOP of the products of one step of Newton and Schulz: 4 s^2 l + 2 s^3 of a matrix with the shorter side s and the
+/// longer side l.
+inline double orthogonalizeFlops(int64_t rows, int64_t columns) {
+  const auto side = static_cast<double>(std::min(rows, columns)), length = static_cast<double>(std::max(rows, columns));
+  return 4 * side * side * length + 2 * side * side * side;
+}
 
 } // namespace dtcc
 

@@ -238,15 +238,12 @@ static LogicalResult lowerOrthogonalize(spmd::OrthogonalizeOp op, Bufferizer &b)
                              b.communicators.coordinate(op.getSharded())};
   llvm::append_range(all, optimizer->getTensorParameters(b.builder()));
   // Of a program for GPUs, exec-reserve-workspace plans what its kernels want instead.
-  const OrthogonalWork work = orthogonalWork(op, op.getBucketAttr(), OrthogonalizeOn::Processor);
   LibraryOp command =
       b.library(op, "orthogonalize", denseView(op.getWhole(), b), b.view(b.place(op.getDirection())), all,
-                /*updates=*/false, work.bytes);
-  // The ranks that share the update divide the matrices.
-  const double share = double(cast<ShapedType>(op.getDirection().getType()).getNumElements()) /
-                       double(b.storage.bucketOp(op.getBucketAttr()).getLength());
+                /*updates=*/false, orthogonalBytes(op, op.getBucketAttr(), OrthogonalizeOn::Processor));
+  const int64_t share = cast<ShapedType>(op.getDirection().getType()).getNumElements();
   const int64_t steps = cast<IntegerAttr>(all[3]).getInt();
-  command.setFlops(llvm::APFloat(double(steps) * share * work.flopsOfStep));
+  command.setFlops(llvm::APFloat(double(steps) * orthogonalWork(op, op.getBucketAttr(), share).flopsOfStep));
   return success();
 }
 

@@ -9,19 +9,46 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/IR/BuiltinOps.h"
+#include <map>
 
 using namespace mlir;
 
-dtcc::exec::OrthogonalWork dtcc::exec::orthogonalWork(Operation *op, FlatSymbolRefAttr bucket, OrthogonalizeOn device) {
-  OrthogonalWork work;
+using namespace dtcc;
+
+/// Calls `body` with the rows and columns of the bucket's matrices and the cell of the bucket where each begins.
+static void forMatrices(Operation *op, FlatSymbolRefAttr bucket,
+                        llvm::function_ref<void(int64_t rows, int64_t columns, int64_t begin)> body) {
   for (auto state : op->getParentOfType<ModuleOp>().getOps<graph::StateOp>())
-    for (auto [own, offset] : spmd::bucketsOf(state)) {
-      if (own != bucket)
-        continue;
-      const int64_t rows = state.getSavedShape()[0], columns = state.getSavedShape()[1];
-      const double side = double(std::min(rows, columns)), length = double(std::max(rows, columns));
-      work.bytes = std::max(work.bytes, OrthogonalizeLayout(rows, columns, device).bytes);
-      work.flopsOfStep += 4 * side * side * length + 2 * side * side * side;
+    for (auto [own, offset] : spmd::bucketsOf(state))
+      if (own == bucket)
+        body(state.getSavedShape()[0], state.getSavedShape()[1], offset);
+}
+
+exec::OrthogonalWork exec::orthogonalWork(Operation *op, FlatSymbolRefAttr bucket, int64_t share) {
+  std::map<int64_t, OrthogonalWork> matrices; // by where they begin
+  forMatrices(op, bucket, [&](int64_t rows, int64_t columns, int64_t begin) {
+    matrices[begin] = {orthogonalizeFlops(rows, columns), double(rows) * double(columns)};
+  });
+  std::map<int64_t, OrthogonalWork> shares;
+  OrthogonalWork most;
+  for (auto at = matrices.begin(); at != matrices.end(); ++at) {
+    // A rank's part of a matrix ends where the next one begins. The last ends in the share of its last cell, at most.
+    const auto next = std::next(at);
+    const int64_t end = next != matrices.end() ? next->first : at->first + int64_t(at->second.cells);
+    for (int64_t number = at->first / share; number * share < end; ++number) {
+      OrthogonalWork &work = shares[number];
+      work.flopsOfStep += at->second.flopsOfStep, work.cells += at->second.cells;
+      if (work.flopsOfStep > most.flopsOfStep)
+        most = work;
     }
-  return work;
+  }
+  return most;
+}
+
+int64_t exec::orthogonalBytes(Operation *op, FlatSymbolRefAttr bucket, OrthogonalizeOn device) {
+  int64_t most = 0;
+  forMatrices(op, bucket, [&](int64_t rows, int64_t columns, int64_t) {
+    most = std::max(most, OrthogonalizeLayout(rows, columns, device).bytes);
+  });
+  return most;
 }

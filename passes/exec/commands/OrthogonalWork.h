@@ -14,17 +14,20 @@
 
 namespace dtcc::exec {
 
-/// The memory and work of orthogonalizing a bucket's states, all of them matrices, one after the other.
+/// The work of the rank that has the most of orthogonalizing a bucket's states, all of them matrices. A rank
+/// orthogonalizes each matrix of which its share has cells, so a matrix of several shares is the work of several ranks.
 struct OrthogonalWork {
-  /// The most bytes of a matrix.
-  int64_t bytes = 0;
-  /// FLOP of the products of one step of Newton and Schulz on all of them: 4 s^2 l + 2 s^3 of a matrix with the shorter
-  /// side s and the longer side l.
+  /// FLOP of the products of one step of Newton and Schulz.
   double flopsOfStep = 0;
+  /// Cells of the matrices.
+  double cells = 0;
 };
 
-/// `op`: any op in the module of the states.
-OrthogonalWork orthogonalWork(mlir::Operation *op, mlir::FlatSymbolRefAttr bucket, OrthogonalizeOn device);
+/// `op`: any op in the module of the states. `share`: cells of the bucket that a rank updates.
+OrthogonalWork orthogonalWork(mlir::Operation *op, mlir::FlatSymbolRefAttr bucket, int64_t share);
+
+/// The memory that the largest matrix of a bucket takes, in bytes.
+int64_t orthogonalBytes(mlir::Operation *op, mlir::FlatSymbolRefAttr bucket, OrthogonalizeOn device);
 
 } // namespace dtcc::exec
 

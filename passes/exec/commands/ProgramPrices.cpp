@@ -7,6 +7,7 @@
 
 #include "passes/exec/commands/ProgramPrices.h"
 #include "passes/exec/Target.h"
+#include "passes/exec/commands/OrthogonalWork.h"
 #include "passes/spmd/reshard/PriceMoves.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <deque>
@@ -81,7 +82,10 @@ static double secondsOfLookup(LibraryOp op, const cost::Kernels &kernels) {
 static double secondsOfOrthogonal(LibraryOp op, const cost::Kernels &kernels) {
   const double steps = double(cast<IntegerAttr>(op.getParameters()[3]).getInt());
   const double rate = std::max(kernels.productRate(cost::Width::B16), kernels.productRate(cost::Width::F32));
-  return op.getFlops().convertToDouble() / rate + (1 + 2 * steps) * kernels.secondsForStream(bytesMoved(op));
+  const int64_t share = cast<MemRefType>(op.getOuts()[0].getType()).getNumElements();
+  const double cells = orthogonalWork(op, cast<FlatSymbolRefAttr>(op.getParameters()[0]), share).cells;
+  // Before, between and behind the products each sum is read, and what becomes of it written.
+  return op.getFlops().convertToDouble() / rate + (1 + 2 * steps) * kernels.secondsForStream(8 * cells);
 }
 
 namespace {

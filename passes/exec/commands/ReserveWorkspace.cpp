@@ -127,7 +127,7 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
       {"orthogonalize",
        [](LibraryOp op) {
          auto bucket = cast<FlatSymbolRefAttr>(op.getParameters()[0]);
-         return gpu_workspace::productBytes + orthogonalWork(op, bucket, OrthogonalizeOn::Gpu).bytes;
+         return gpu_workspace::productBytes + orthogonalBytes(op, bucket, OrthogonalizeOn::Gpu);
        }},
       {"apply_direction", updateBytes},
   };

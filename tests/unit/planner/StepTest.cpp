@@ -330,6 +330,41 @@ TEST(Step, OptimizersOnTheHost) {
   EXPECT_NEAR(priceEnd(problem, constants, held).update, expected + 2 * (12 - 2), 1e-6);
 }
 
+/// Muon's matrices: without ZeRO a rank orthogonalizes all; with it, of each layer's one more than its part; and the
+/// ranks of tp each do the same.
+TEST(Step, OrthogonalizedMatrices) {
+  Constants constants;
+  Parallelism plan;
+  plan.dp = 8;
+  HeldParameters plain{1e9, 0}, held = plain;
+  const OrthogonalMatrices layer = {4, 4e7, 1e12, 1e9, 4e11, 4e11};
+  held.matrices.add(layer, 25);
+  EXPECT_DOUBLE_EQ(held.matrices.largest, 4e11);
+  auto added = [&](int zero, const HeldParameters &with) {
+    plan.zero = zero;
+    StepProblem problem = gpt(plan);
+    return priceEnd(problem, constants, with).update - priceEnd(problem, constants, plain).update;
+  };
+  StepProblem problem = gpt(plan);
+  Kernels kernels(problem.device, constants, {problem.software.fused, false, problem.software.autocast});
+  Collectives collectives(problem.fabric, constants);
+  const double all = 25e12 / kernels.productRate(Width::B16) + kernels.secondsForStream(25e9);
+  const double gather = collectives.seconds({CollectiveKind::AllGather, 4e9, plan.dataGroup()});
+  EXPECT_NEAR(added(0, held), all, 1e-9);
+  EXPECT_NEAR(added(2, held), (1.0 / 8 + 0.4) * all + gather, 1e-9);
+  // Buckets that are smaller than a layer are met more often; none holds less than a matrix.
+  EXPECT_LT(added(1, held), added(0, held) + gather);
+  EXPECT_GT(added(1, held), all / 8 + gather);
+  // Nothing is known of matrices beside a part.
+  HeldParameters least = held;
+  least.matrices.largest = least.matrices.largestOfLayers = 0;
+  EXPECT_NEAR(added(2, least), all / 8 + gather, 1e-9);
+
+  plan.tp = 2;
+  const double apart = collectives.seconds({CollectiveKind::AllGather, 4e9, plan.tensorGroup()});
+  EXPECT_NEAR(added(0, held), all + apart, 1e-9);
+}
+
 /// Copies run beside kernels: what a layer keeps is hidden unless the link is too slow for it.
 TEST(Step, ActivationsOnTheHost) {
   Constants constants;
