@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/kernels/Average.h"
+#include "runtime/cuda/kernels/updates/Average.h"
 #include "runtime/cuda/ops/Operands.h"
 
 namespace dtcc::rt::cuda {

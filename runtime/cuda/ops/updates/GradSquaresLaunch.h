@@ -14,7 +14,7 @@
 #ifndef DTCC_RUNTIME_CUDA_OPS_UPDATES_GRADSQUARESLAUNCH_H
 #define DTCC_RUNTIME_CUDA_OPS_UPDATES_GRADSQUARESLAUNCH_H
 
-#include "runtime/cuda/kernels/GradSquares.h"
+#include "runtime/cuda/kernels/updates/GradSquares.h"
 #include "runtime/cuda/ops/Launch.h"
 #include "runtime/kernels/ops/updates/UpdateRanges.h"
 

@@ -12,7 +12,7 @@
 
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/abi/OrthogonalizeWorkspace.h"
-#include "runtime/cuda/kernels/Orthogonalize.h"
+#include "runtime/cuda/kernels/updates/Orthogonalize.h"
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/cuda/ops/ProductOps.h"
 #include "runtime/kernels/ops/updates/OrthogonalizeCommand.h"

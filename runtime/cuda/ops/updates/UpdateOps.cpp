@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/kernels/Optimizer.h"
+#include "runtime/cuda/kernels/updates/Optimizer.h"
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/cuda/ops/updates/GradSquaresLaunch.h"
 #include "runtime/kernels/Optimizer.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/GpuWorkspace.h"
-#include "runtime/cuda/kernels/WholeTensor.h"
+#include "runtime/cuda/kernels/updates/WholeTensor.h"
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/cuda/ops/updates/GradSquaresLaunch.h"
 #include "runtime/kernels/ops/updates/DirectionCommands.h"

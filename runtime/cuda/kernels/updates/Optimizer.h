@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_CUDA_KERNELS_OPTIMIZER_H
-#define DTCC_RUNTIME_CUDA_KERNELS_OPTIMIZER_H
+#ifndef DTCC_RUNTIME_CUDA_KERNELS_UPDATES_OPTIMIZER_H
+#define DTCC_RUNTIME_CUDA_KERNELS_UPDATES_OPTIMIZER_H
 
 #include <cstdint>
 
@@ -111,4 +111,4 @@ struct CodedAdam {
 
 } // namespace dtcc::rt::cuda
 
-#endif // DTCC_RUNTIME_CUDA_KERNELS_OPTIMIZER_H
+#endif // DTCC_RUNTIME_CUDA_KERNELS_UPDATES_OPTIMIZER_H

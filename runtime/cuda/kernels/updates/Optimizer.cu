@@ -16,9 +16,9 @@
 #include "runtime/abi/dtcc_rt.h"
 #include "runtime/cuda/kernels/Cells.h"
 #include "runtime/cuda/kernels/Math.h"
-#include "runtime/cuda/kernels/Optimizer.h"
-#include "runtime/cuda/kernels/Ranges.h"
 #include "runtime/cuda/kernels/Reduce.h"
+#include "runtime/cuda/kernels/updates/Optimizer.h"
+#include "runtime/cuda/kernels/updates/Ranges.h"
 
 using namespace dtcc::rt::cuda;
 

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/kernels/Average.h"
 #include "runtime/cuda/kernels/Cells.h"
+#include "runtime/cuda/kernels/updates/Average.h"
 
 using namespace dtcc::rt::cuda;
 

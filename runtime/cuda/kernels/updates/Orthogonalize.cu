@@ -11,8 +11,8 @@
 
 #include "runtime/cuda/kernels/Device.h"
 #include "runtime/cuda/kernels/Math.h"
-#include "runtime/cuda/kernels/Orthogonalize.h"
 #include "runtime/cuda/kernels/Reduce.h"
+#include "runtime/cuda/kernels/updates/Orthogonalize.h"
 
 using namespace dtcc::rt::cuda;
 

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_CUDA_KERNELS_ORTHOGONALIZE_H
-#define DTCC_RUNTIME_CUDA_KERNELS_ORTHOGONALIZE_H
+#ifndef DTCC_RUNTIME_CUDA_KERNELS_UPDATES_ORTHOGONALIZE_H
+#define DTCC_RUNTIME_CUDA_KERNELS_UPDATES_ORTHOGONALIZE_H
 
 #include <cstdint>
 
@@ -73,4 +73,4 @@ struct MatrixScale {
 
 } // namespace dtcc::rt::cuda
 
-#endif // DTCC_RUNTIME_CUDA_KERNELS_ORTHOGONALIZE_H
+#endif // DTCC_RUNTIME_CUDA_KERNELS_UPDATES_ORTHOGONALIZE_H

@@ -13,9 +13,9 @@
 #include "runtime/abi/dtcc_rt.h"
 #include "runtime/cuda/kernels/Cells.h"
 #include "runtime/cuda/kernels/Math.h"
-#include "runtime/cuda/kernels/Ranges.h"
 #include "runtime/cuda/kernels/Reduce.h"
-#include "runtime/cuda/kernels/WholeTensor.h"
+#include "runtime/cuda/kernels/updates/Ranges.h"
+#include "runtime/cuda/kernels/updates/WholeTensor.h"
 
 using namespace dtcc::rt::cuda;
 

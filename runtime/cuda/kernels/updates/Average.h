@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_CUDA_KERNELS_AVERAGE_H
-#define DTCC_RUNTIME_CUDA_KERNELS_AVERAGE_H
+#ifndef DTCC_RUNTIME_CUDA_KERNELS_UPDATES_AVERAGE_H
+#define DTCC_RUNTIME_CUDA_KERNELS_UPDATES_AVERAGE_H
 
 #include <cstdint>
 
@@ -29,4 +29,4 @@ struct Average {
 
 } // namespace dtcc::rt::cuda
 
-#endif // DTCC_RUNTIME_CUDA_KERNELS_AVERAGE_H
+#endif // DTCC_RUNTIME_CUDA_KERNELS_UPDATES_AVERAGE_H

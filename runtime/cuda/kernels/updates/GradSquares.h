@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_CUDA_KERNELS_GRADSQUARES_H
-#define DTCC_RUNTIME_CUDA_KERNELS_GRADSQUARES_H
+#ifndef DTCC_RUNTIME_CUDA_KERNELS_UPDATES_GRADSQUARES_H
+#define DTCC_RUNTIME_CUDA_KERNELS_UPDATES_GRADSQUARES_H
 
 #include <cstdint>
 
@@ -39,4 +39,4 @@ struct GradSquaresOfShare {
 
 } // namespace dtcc::rt::cuda
 
-#endif // DTCC_RUNTIME_CUDA_KERNELS_GRADSQUARES_H
+#endif // DTCC_RUNTIME_CUDA_KERNELS_UPDATES_GRADSQUARES_H

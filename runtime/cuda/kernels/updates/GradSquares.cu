@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/Cells.h"
-#include "runtime/cuda/kernels/GradSquares.h"
 #include "runtime/cuda/kernels/Reduce.h"
+#include "runtime/cuda/kernels/updates/GradSquares.h"
 
 using namespace dtcc::rt::cuda;
 

@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_CUDA_KERNELS_WHOLETENSOR_H
-#define DTCC_RUNTIME_CUDA_KERNELS_WHOLETENSOR_H
+#ifndef DTCC_RUNTIME_CUDA_KERNELS_UPDATES_WHOLETENSOR_H
+#define DTCC_RUNTIME_CUDA_KERNELS_UPDATES_WHOLETENSOR_H
 
-#include "runtime/cuda/kernels/GradSquares.h"
+#include "runtime/cuda/kernels/updates/GradSquares.h"
 
 #include <cstdint>
 
@@ -89,4 +89,4 @@ struct ApplyDirection {
 
 } // namespace dtcc::rt::cuda
 
-#endif // DTCC_RUNTIME_CUDA_KERNELS_WHOLETENSOR_H
+#endif // DTCC_RUNTIME_CUDA_KERNELS_UPDATES_WHOLETENSOR_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_CUDA_KERNELS_RANGES_H
-#define DTCC_RUNTIME_CUDA_KERNELS_RANGES_H
+#ifndef DTCC_RUNTIME_CUDA_KERNELS_UPDATES_RANGES_H
+#define DTCC_RUNTIME_CUDA_KERNELS_UPDATES_RANGES_H
 
 #include "runtime/cuda/kernels/Device.h"
 
@@ -27,4 +27,4 @@ template <typename Range> DTCC_DEVICE int64_t firstRangeBehind(const Range *rang
 
 } // namespace dtcc::rt::cuda
 
-#endif // DTCC_RUNTIME_CUDA_KERNELS_RANGES_H
+#endif // DTCC_RUNTIME_CUDA_KERNELS_UPDATES_RANGES_H
