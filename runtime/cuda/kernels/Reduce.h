@@ -16,11 +16,17 @@
 
 namespace dtcc::rt::cuda {
 
+/// Every lane gets combine of the values of its warp. All lanes of the warp call it.
+template <typename T, typename Combine> DTCC_DEVICE T reduceWarp(T value, Combine combine) {
+  for (int mask = warpSize / 2; mask > 0; mask /= 2)
+    value = combine(value, exchange(value, mask));
+  return value;
+}
+
 /// Every thread gets combine of all threads' values. `room` is shared memory for one value a warp, which is free
 /// again after the next barrier. The block has whole warps, and all of its threads call.
 template <typename T, typename Combine> DTCC_DEVICE T reduceBlock(T value, T *room, Combine combine) {
-  for (int mask = warpSize / 2; mask > 0; mask /= 2)
-    value = combine(value, exchange(value, mask));
+  value = reduceWarp(value, combine);
   synchronize();
   if (lane() == 0)
     room[warp()] = value;

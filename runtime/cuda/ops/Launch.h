@@ -43,6 +43,11 @@ private:
 /// Parts of at most `part` that hold `count`.
 inline int64_t partsOf(int64_t count, int64_t part) { return (count + part - 1) / part; }
 
+/// A table that kernels read, in the GPU's memory.
+template <typename Row> const Row *upload(Launcher &launcher, const std::vector<Row> &table) {
+  return static_cast<const Row *>(launcher.upload(std::as_bytes(std::span(table))));
+}
+
 /// Blocks for `work` independent items in a loop over the grid: enough to fill the device some times over.
 inline int64_t loopBlocks(int64_t work, const Launcher &launcher) {
   return std::min<int64_t>(work, int64_t{16} * launcher.multiprocessors());

@@ -12,36 +12,10 @@
 
 #include "runtime/abi/dtcc_rt.h"
 #include "runtime/cuda/kernels/Cells.h"
-#include "runtime/cuda/kernels/Math.h"
 #include "runtime/cuda/kernels/Reduce.h"
-#include "runtime/cuda/kernels/updates/Ranges.h"
-#include "runtime/cuda/kernels/updates/WholeTensor.h"
+#include "runtime/cuda/kernels/updates/Chunks.h"
 
 using namespace dtcc::rt::cuda;
-
-namespace {
-
-/// Calls `cell(i)` for the cells of the block's chunk.
-template <typename Cell> DTCC_DEVICE void forChunk(int64_t size, Cell cell) {
-  const int64_t begin = blockX() * wholeTensorChunk, end = least(begin + wholeTensorChunk, size);
-  for (int64_t i = begin + threadIndex(); i < end; i += wholeTensorThreads)
-    cell(i);
-}
-
-/// Calls `cell(i, number of the range that has it)` for the cells of the block's chunk; that of a cell outside every
-/// range is -1. A thread's cells ascend, so it searches the ranges once.
-template <typename Cell>
-DTCC_DEVICE void forChunkInRanges(const ShareRange *ranges, int64_t count, int64_t size, Cell cell) {
-  const int64_t first = blockX() * wholeTensorChunk + threadIndex();
-  int64_t range = firstRangeBehind(ranges, count, first);
-  forChunk(size, [&](int64_t i) {
-    while (range < count && ranges[range].end <= i)
-      ++range;
-    cell(i, range < count && ranges[range].begin <= i ? range : -1);
-  });
-}
-
-} // namespace
 
 DTCC_KERNEL(muon_direction, MuonDirection, wholeTensorThreads) {
   const float scale = *p.scale;

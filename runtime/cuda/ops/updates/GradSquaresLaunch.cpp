@@ -7,8 +7,6 @@
 
 #include "runtime/cuda/ops/updates/GradSquaresLaunch.h"
 
-#include <span>
-
 namespace dtcc::rt::cuda {
 
 GradSquaresLaunch::GradSquaresLaunch(const BucketSegments &segments, int64_t communicator, dtcc_dtype type,
@@ -28,15 +26,14 @@ GradSquaresLaunch::GradSquaresLaunch(const BucketSegments &segments, int64_t com
   }
   if (pieceTable.empty())
     return;
-  auto upload = [&](const auto &table) { return launcher.upload(std::as_bytes(std::span(table))); };
   pieces = Kernel(launcher, "GradSquares", "grad_squares_pieces");
   tensors = Kernel(launcher, "GradSquares", "grad_squares_tensors");
   pieceCount = static_cast<int64_t>(pieceTable.size());
   p.type = static_cast<int32_t>(type);
-  p.pieces = static_cast<const GradPiece *>(upload(pieceTable));
-  p.tensors = static_cast<const GradTensor *>(upload(tensorTable));
+  p.pieces = upload(launcher, pieceTable);
+  p.tensors = upload(launcher, tensorTable);
   p.tensorCount = static_cast<int64_t>(tensorTable.size());
-  p.partial = static_cast<double *>(const_cast<void *>(upload(std::vector<double>(pieceTable.size()))));
+  p.partial = const_cast<double *>(upload(launcher, std::vector<double>(pieceTable.size())));
   p.ofState = rank.gradSquaresOnGpu.found + GradSquaresOnGpu::ofState;
 }
 

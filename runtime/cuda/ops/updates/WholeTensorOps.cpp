@@ -8,58 +8,22 @@
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/cuda/kernels/updates/WholeTensor.h"
 #include "runtime/cuda/ops/Operands.h"
-#include "runtime/cuda/ops/updates/GradSquaresLaunch.h"
+#include "runtime/cuda/ops/updates/DirectionOp.h"
 #include "runtime/kernels/ops/updates/DirectionCommands.h"
 
 namespace dtcc::rt::cuda {
 namespace {
-
-/// A table that kernels read, in the GPU's memory.
-template <typename Row> const Row *upload(Launcher &launcher, const std::vector<Row> &table) {
-  return static_cast<const Row *>(launcher.upload(std::as_bytes(std::span(table))));
-}
 
 const ShareRange *uploadRanges(Launcher &launcher, const BucketSegments &segments) {
   static_assert(sizeof(rt::TensorRange) == sizeof(ShareRange), "the table is uploaded as it is");
   return reinterpret_cast<const ShareRange *>(upload(launcher, segments.ranges));
 }
 
-/// An op that makes the direction of a step: gradients, scale, rate, step, p, slots and the direction.
-class DirectionOp : public CudaOp {
-public:
-  void run(Rank &rank, const Call &call) final {
-    squares->run(rank, call, call.buffers[0]);
-    direct(call);
-  }
-
-protected:
-  DirectionOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher, size_t slots, size_t attributes) {
-    operands.expect(6 + slots, attributes);
-    size = operands.dense(0, "grad", -1).sizes[0];
-    operands.scalar(1, "scale");
-    operands.scalar(2, "lr");
-    operands.scalar(3, "step", DTCC_I64);
-    operands.dense(4, "p", size);
-    for (size_t i = 0; i < slots; ++i)
-      operands.dense(5 + i, "slot", size);
-    operands.dense(5 + slots, "direction", size);
-    const int64_t communicator = operands.communicator(1);
-    segments = bucketSegments(operands, rank, operands.integer(0), communicator, size);
-    squares.emplace(segments, communicator, DTCC_F32, rank, launcher);
-  }
-  virtual void direct(const Call &call) = 0;
-
-  int64_t size = 0;
-  BucketSegments segments;
-
-private:
-  std::optional<GradSquaresLaunch> squares;
-};
-
 class MuonDirectionOp final : public DirectionOp {
 public:
   MuonDirectionOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher)
-      : DirectionOp(operands, rank, launcher, 1, 4), kernel(launcher, "WholeTensor", "muon_direction") {
+      : DirectionOp(operands, rank, launcher, 7, 4), kernel(launcher, "WholeTensor", "muon_direction") {
+    expectSlots(operands, 1);
     p.size = size;
     p.weight = static_cast<float>(1 - operands.real(2)), p.momentum = static_cast<float>(operands.real(2));
     p.nesterov = operands.flag(3);
@@ -79,8 +43,9 @@ private:
 class LambDirectionOp final : public DirectionOp {
 public:
   LambDirectionOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher)
-      : DirectionOp(operands, rank, launcher, 2, 5), correction(launcher, "WholeTensor", "lamb_correction"),
+      : DirectionOp(operands, rank, launcher, 8, 5), correction(launcher, "WholeTensor", "lamb_correction"),
         kernel(launcher, "WholeTensor", "lamb_direction") {
+    expectSlots(operands, 2);
     p.size = size;
     p.ranges = uploadRanges(launcher, segments), p.rangeCount = static_cast<int64_t>(segments.ranges.size());
     p.beta1 = operands.real(2), p.beta2 = operands.real(3), p.eps = static_cast<float>(operands.real(4));
