@@ -101,7 +101,6 @@ TEST(HostKernelSuite, AdafactorKeepsTheSquareOfACell) {
   c.floats({}, {0.5f});
   c.floats({}, {0.5f});
   c.longs({}, {2});
-  c.floats({1}, {3});
   c.floats({1}, {4});
   size_t factors = c.floats({1}, {1}), direction = c.output({1});
   bindCell(c, 0);

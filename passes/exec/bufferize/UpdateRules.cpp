@@ -208,9 +208,9 @@ static LogicalResult lowerMakeDirection(spmd::MakeDirectionOp op, Bufferizer &b)
   if (failed(optimizer))
     return failure();
   StepCommand command = beginCommand(op, op.getGrad(), b);
-  command.ins.push_back(shareOfBucket(op.getBucketAttr(), op.getFlat(), b));
-  if (op.getSquares())
-    command.ins.push_back(denseView(op.getSquares(), b));
+  // A direction that is made of sums over rows and columns does not depend on the parameters.
+  command.ins.push_back(op.getSquares() ? denseView(op.getSquares(), b)
+                                        : shareOfBucket(op.getBucketAttr(), op.getFlat(), b));
   addSlots(command, op.getSlots(), b);
   command.outs.push_back(b.view(b.place(op.getDirection())));
   llvm::append_range(command.attributes, optimizer->getLibraryParameters(b.builder()));

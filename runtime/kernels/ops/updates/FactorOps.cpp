@@ -8,7 +8,7 @@
 #include "runtime/kernels/Factors.h"
 #include "runtime/kernels/ops/CheckedOperands.h"
 #include "runtime/kernels/ops/LibraryOps.h"
-#include "runtime/kernels/ops/updates/UpdateRanges.h"
+#include "runtime/kernels/ops/updates/FactorCommands.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,37 +16,14 @@
 namespace dtcc::rt {
 namespace {
 
-/// The tensors of a bucket with their factors, and this rank's share of them.
-struct FactoredBucket {
-  struct Tensor {
-    TensorFactors shape;
-    int64_t first; /* of its factors among those of the bucket */
-    StateLayout layout;
-  };
-
-  FactoredBucket(const BucketSegments &segments, const Rank &rank, int64_t communicator) {
-    for (const dtcc_segment *segment : segments.all) {
-      tensors.push_back({factorsOf(*segment, rank), factors, shareLayout(*segment, rank, communicator)});
-      factors += tensors.back().shape.rows + tensors.back().shape.columns;
-    }
-  }
-  /// Calls `body` with the cells of a tensor in the share, and where they begin there.
-  template <typename Body> static void forEachRun(const Tensor &tensor, const Rank &rank, Body body) {
-    HeldRuns runs(rank.image.mesh(), tensor.layout, rank.coordinates.data(), /*strides=*/nullptr);
-    for (Run run; runs.next(run);)
-      body(TensorCells{tensor.shape, run.whole, run.length}, run.local);
-  }
-
-  std::vector<Tensor> tensors;
-  int64_t factors = 0; /* of all tensors */
-};
+TensorCells cellsOf(const FactoredBucket::Tensor &tensor, const Run &run) {
+  return {tensor.shape, run.whole, run.length};
+}
 
 class FactorSquaresOp final : public LibraryOp {
 public:
-  FactorSquaresOp(const CheckedOperands &operands, const Rank &rank) : bucket(bucketOf(operands, rank)) {
-    operands.scalar(1, "scale");
-    operands.dense(2, "squares", bucket.factors);
-  }
+  FactorSquaresOp(const CheckedOperands &operands, const Rank &rank)
+      : bucket(FactorSquaresCommand(operands, rank).bucket) {}
   void run(Rank &rank, void *const *buffers) override {
     const float *grad = static_cast<const float *>(buffers[0]), scale = *static_cast<const float *>(buffers[1]);
     auto *squares = static_cast<float *>(buffers[2]);
@@ -54,32 +31,24 @@ public:
     if (std::isnan(scale))
       return;
     for (const FactoredBucket::Tensor &tensor : bucket.tensors)
-      FactoredBucket::forEachRun(tensor, rank, [&](const TensorCells &cells, int64_t local) {
-        addFactorSquares(rank.team, vectorKernels(), cells, scale, grad + local, squares + tensor.first);
+      FactoredBucket::forEachRun(tensor, rank, [&](const Run &run) {
+        addFactorSquares(rank.team, vectorKernels(), cellsOf(tensor, run), scale, grad + run.local,
+                         squares + tensor.first);
       });
   }
 
 private:
-  static FactoredBucket bucketOf(const CheckedOperands &operands, const Rank &rank) {
-    operands.expect(3, 2);
-    const int64_t size = operands.dense(0, "grad", -1).sizes[0], communicator = operands.communicator(1);
-    return {bucketSegments(operands, rank, operands.integer(0), communicator, size), rank, communicator};
-  }
-
   FactoredBucket bucket;
 };
 
 class AdafactorDirectionOp final : public GradientOp {
 public:
   AdafactorDirectionOp(const CheckedOperands &operands, const Rank &rank)
-      : GradientOp(operands, rank, 8, 4), bucket(segments, rank, communicator), beta2Decay(operands.real(2)),
-        eps1(static_cast<float>(operands.real(3))) {
-    operands.dense(4, "p", size);
-    operands.dense(5, "squares", bucket.factors);
-    operands.dense(6, "factors", bucket.factors);
-    operands.dense(7, "direction", size);
+      : GradientOp(operands, rank, AdafactorCommand::operandCount, AdafactorCommand::attributeCount),
+        command(operands, segments, rank, communicator) {
+    operands.dense(AdafactorCommand::direction, "direction", size);
     int64_t most = 0;
-    for (const FactoredBucket::Tensor &tensor : bucket.tensors)
+    for (const FactoredBucket::Tensor &tensor : command.bucket.tensors)
       most = std::max(most, tensor.shape.rows / tensor.shape.columnLength);
     means.resize(static_cast<size_t>(most));
   }
@@ -87,23 +56,22 @@ public:
     const float scale = *floats(buffers, 1);
     if (std::isnan(scale))
       return;
-    const auto weight = static_cast<float>(std::pow(static_cast<double>(stepOf(buffers)), beta2Decay));
-    const float *grad = floats(buffers, 0), *squares = floats(buffers, 5);
-    float *factors = floats(buffers, 6), *direction = floats(buffers, 7);
+    const auto weight = static_cast<float>(std::pow(static_cast<double>(stepOf(buffers)), command.beta2Decay));
+    const float *grad = floats(buffers, 0), *squares = floats(buffers, AdafactorCommand::squares);
+    float *factors = floats(buffers, AdafactorCommand::factors);
+    float *direction = floats(buffers, AdafactorCommand::direction);
     std::fill_n(direction, size, 0.0f);
-    for (const FactoredBucket::Tensor &tensor : bucket.tensors) {
+    for (const FactoredBucket::Tensor &tensor : command.bucket.tensors) {
       updateFactors(tensor.shape, weight, squares + tensor.first, factors + tensor.first);
-      FactoredBucket::forEachRun(tensor, rank, [&](const TensorCells &cells, int64_t local) {
-        factoredDirection(rank.team, cells, eps1, scale, factors + tensor.first, means, grad + local,
-                          direction + local);
+      FactoredBucket::forEachRun(tensor, rank, [&](const Run &run) {
+        factoredDirection(rank.team, cellsOf(tensor, run), command.eps1, scale, factors + tensor.first, means,
+                          grad + run.local, direction + run.local);
       });
     }
   }
 
 private:
-  FactoredBucket bucket;
-  double beta2Decay;
-  float eps1;
+  AdafactorCommand command;
   std::vector<float> means; /* of the rows of each matrix */
 };
 
