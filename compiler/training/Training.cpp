@@ -7,7 +7,6 @@
 //
 #include "compiler/training/Training.h"
 #include "compiler/console/ErrorStream.h"
-#include "compiler/options/CompileTarget.h"
 #include "compiler/training/BatchGroups.h"
 #include "compiler/training/OptimizerOption.h"
 #include "dialects/graph/Graph.h"
@@ -17,17 +16,13 @@
 using namespace mlir;
 using namespace dtcc;
 
-/// Programs for GPUs have all optimizers but those that keep factors of a tensor.
-static LogicalResult checkTarget(const Options &options, graph::OptimizerAttrInterface optimizer) {
+/// Programs of --verify have the optimizers that change each cell of a parameter by its own gradient.
+static LogicalResult checkVerification(const Options &options, graph::OptimizerAttrInterface optimizer) {
   bool isWhole = optimizer.getTensorNeed() != graph::TensorNeed::None, isCoded = optimizer.getSlotCodes(0) != 0;
   StringRef name = optimizer.getAbstractAttribute().getName().split('.').second;
   if (options.verify && (isWhole || isCoded))
     return wrong("--verify has no interpreter of " + name + ", which " +
                  (isWhole ? "needs whole tensors" : "has state of 8 bits") + ": leave --verify out");
-  if (targetOf(options).memory == DTCC_MEMORY_HOST)
-    return success();
-  if (optimizer.getTensorNeed() == graph::TensorNeed::Factors)
-    return wrong("--optimizer=" + name + " is for programs that compute on processors: compile for cpu, or take adamw");
   return success();
 }
 
@@ -62,7 +57,7 @@ LogicalResult dtcc::applyTrainingOptions(ModuleOp module, const Options &options
   if (options.clip >= 0)
     module->setAttr(graph::kClipAttr, FloatAttr::get(Float64Type::get(context), options.clip));
   auto optimizer = cast<graph::OptimizerAttrInterface>(module->getAttr(graph::kOptimizerAttr));
-  if (failed(checkTarget(options, optimizer)) || failed(applyUpdateOption(module, options)) ||
+  if (failed(checkVerification(options, optimizer)) || failed(applyUpdateOption(module, options)) ||
       failed(declareBatchGroups(module, options)))
     return failure();
   if (options.ema >= 1)

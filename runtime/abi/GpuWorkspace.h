@@ -83,6 +83,12 @@ constexpr int64_t update(int64_t states) { return 16 * (2 * states + 2); }
 constexpr int64_t tensorSquares(int64_t n, int64_t states) { return 16 * (n / 65536 + states); }
 /// A direction of LAMB: two floats of the step.
 inline constexpr int64_t lambDirectionBytes = 8;
+/// Sums by row and column of a share of n cells: the rows of a matrix are cut into parts, which leave a double for each
+/// column. Parts are as long as they must be for this to suffice; 8 MiB hold parts enough to keep any GPU busy.
+constexpr int64_t factorSquares(int64_t n) { return n < (int64_t{1} << 27) ? n / 16 : int64_t{8} << 20; }
+/// A direction of Adafactor: a float for each matrix of the bucket, which has a row and a column at least among the
+/// factors.
+constexpr int64_t adafactorDirection(int64_t factors) { return factors / 2 * 4; }
 
 /// The gradient of a convolution's kernel is a small matrix over a great depth: it is cut into so many parts that tiles
 /// of 128 x 128 times parts fill a GPU, of depths that are worth it, and these are added up in their order. The same

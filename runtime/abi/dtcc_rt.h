@@ -178,8 +178,8 @@ static inline int dtcc_streams(uint32_t op) {
 /// settings.
 static inline int dtcc_is_rule(uint32_t op) {
   switch (op) {
+#define DTCC_RULE_OP(NAME, MNEMONIC, DESCRIPTION) case DTCC_LIB_##NAME:
 #define DTCC_STREAMING_RULE_OP(NAME, MNEMONIC, DESCRIPTION) case DTCC_LIB_##NAME:
-#define DTCC_PROCESSOR_RULE_OP(NAME, MNEMONIC, DESCRIPTION) case DTCC_LIB_##NAME:
 #include "runtime/abi/LibraryOps.def"
     return 1;
   default:

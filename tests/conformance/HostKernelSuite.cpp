@@ -1,12 +1,13 @@
-//===- HostKernelSuite.cpp - Library ops that processors alone have -*- C++ -*-===//
+//===- HostKernelSuite.cpp - Library ops of the update by hand -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The cases of KernelSuite.cpp for rows of LibraryOps.def that GPUs refuse, and for updates of
-// whole tensors, of state of 8 bits and averages of weights, which KernelCases.cpp has for GPUs.
+// Cases like those of KernelSuite.cpp that run on processors alone: picks of experts, updates of whole
+// tensors, of state of 8 bits, and averages of weights. UpdateCases.cpp compares GPUs with processors on updates, and
+// cuda-expert-capacity.test on picks.
 //
 //===----------------------------------------------------------------------===//
 

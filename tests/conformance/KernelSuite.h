@@ -109,22 +109,27 @@ public:
     b.length = length;
     buckets.push_back(b);
   }
-  void segment(uint32_t bucket, int64_t offset, int64_t length, double decay, double lrScale) {
-    segments.push_back({bucket, /*state=*/0, offset, length, decay, lrScale});
+  /// Segments of one state are those of state 0 unless state() declares others.
+  void segment(uint32_t bucket, int64_t offset, int64_t length, double decay, double lrScale, uint32_t of = 0) {
+    segments.push_back({bucket, of, offset, length, decay, lrScale});
   }
 
-  /// The state of all segments: a matrix whose columns are a dimension of `heads` and one of the cells of each. Ranks
-  /// share out the dimension `shared`, or none if it is -1.
-  void matrixState(int64_t rows, int64_t columns, int64_t heads, int shared) {
-    state.rank = 3, state.saved_rank = 2;
-    state.saved_sizes[0] = rows, state.saved_sizes[1] = columns;
-    const int64_t sizes[] = {rows, heads, columns / heads};
-    for (int d = 0; d < 3; ++d)
-      state.dims[d].size = state.dims[d].padded = sizes[d];
-    if (shared >= 0) {
-      dtcc_dim &dim = state.dims[shared];
+  /// Declares a tensor of the sizes `saved`, which lies as one of the dimensions `dims`: those of `saved`, or parts of
+  /// them. Ranks share out the dimensions `shared`; of several, a rank has a block of the diagonal. Returns its number.
+  uint32_t state(const std::vector<int64_t> &saved, const std::vector<int64_t> &dims,
+                 const std::vector<size_t> &shared) {
+    dtcc_state made = {};
+    made.saved_rank = static_cast<uint8_t>(saved.size()), made.rank = static_cast<uint8_t>(dims.size());
+    std::copy(saved.begin(), saved.end(), made.saved_sizes);
+    for (size_t d = 0; d < dims.size(); ++d)
+      made.dims[d].size = made.dims[d].padded = dims[d];
+    for (size_t d : shared) {
+      dtcc_dim &dim = made.dims[d];
       dim.padded = (dim.size + ranks - 1) / ranks * ranks, dim.axes.count = 1;
     }
+    made.view = made.parameter = DTCC_NONE;
+    states.push_back(made);
+    return static_cast<uint32_t>(states.size() - 1);
   }
 
   /// Binds the command once and runs it for `rank` in `slot`.
@@ -177,7 +182,13 @@ private:
     header.abi_version = DTCC_ABI_VERSION;
     header.stage_axis = DTCC_NONE;
     header.model = header.plan = header.cpu = header.weights = header.machine = header.tensors = DTCC_NONE;
+    if (!buckets.empty() && states.empty())
+      state({}, {}, {});
     std::string strings("the command\0group\0", 18);
+    for (size_t i = 0; i < states.size(); ++i) {
+      states[i].name = static_cast<uint32_t>(strings.size());
+      strings += "tensor " + std::to_string(i) + '\0';
+    }
     append(bytes, header.strings, std::vector<char>(strings.begin(), strings.end()));
     append(bytes, header.axes, std::vector<dtcc_axis>{{12, DTCC_AXIS_RANK, ranks}, {12, DTCC_AXIS_TIME, slots}});
     dtcc_communicator group = {};
@@ -203,15 +214,14 @@ private:
     append(bytes, header.phases, std::vector<dtcc_phase>());
     append(bytes, header.actions, std::vector<dtcc_action>());
     append(bytes, header.inputs, std::vector<dtcc_input>());
-    state.name = state.view = state.parameter = DTCC_NONE;
-    append(bytes, header.states, std::vector<dtcc_state>(buckets.empty() ? 0 : 1, state));
+    append(bytes, header.states, states);
     append(bytes, header.buckets, buckets);
     append(bytes, header.segments, segments);
     auto rows = [](size_t count) { return dtcc_range{0, static_cast<uint32_t>(count)}; };
     dtcc_stage stage = {};
     stage.name = DTCC_NONE;
     stage.arenas = stage.commands = rows(1);
-    stage.states = rows(buckets.empty() ? 0 : 1);
+    stage.states = rows(states.size());
     stage.buckets = rows(buckets.size());
     stage.segments = rows(segments.size());
     std::fill(std::begin(stage.scalars), std::end(stage.scalars), DTCC_NONE);
@@ -224,7 +234,7 @@ private:
 
   int64_t ranks, slots;
   dtcc_command command = {};
-  dtcc_state state = {};
+  std::vector<dtcc_state> states;
   std::vector<dtcc_view> views, bucketViews;
   std::vector<int64_t> attributes;
   std::vector<dtcc_bucket> buckets;

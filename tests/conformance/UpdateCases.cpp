@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/OrthogonalizeWorkspace.h"
+#include "runtime/abi/TensorFactors.h"
 #include "runtime/core/DynamicCodes.h"
 #include "tests/conformance/CaseMaker.h"
 
@@ -223,7 +224,8 @@ void addOrthogonal(Cases &cases) {
           m.output(DTCC_F32, std::vector<int64_t>{shared < 0 ? length / 2 : length});
           m.workspace(std::max(OrthogonalizeLayout(s.rows, s.columns, OrthogonalizeOn::Processor).bytes,
                                OrthogonalizeLayout(s.rows, s.columns, OrthogonalizeOn::Gpu).bytes));
-          m.command().matrixState(s.rows, s.columns, s.heads, shared);
+          m.command().state({s.rows, s.columns}, {s.rows, s.heads, s.columns / s.heads},
+                            shared < 0 ? std::vector<size_t>() : std::vector{static_cast<size_t>(shared)});
           m.command().bucket(length);
           m.command().segment(0, 1, cells, 0, 1);
           m.attributes({0, shared < 0 ? 0 : -1, shared < 0 ? -1 : 0, 5}).reals({3.4445, -4.7750, 2.0315, 1e-7});
@@ -232,6 +234,94 @@ void addOrthogonal(Cases &cases) {
           // Sums in another order may round to the other neighbour in bf16, which the steps amplify.
           m.made.tolerance = 3e-2f;
           cases.push_back(m.made);
+        }
+}
+
+/// A tensor in the bucket of a factored case.
+struct FactoredTensor {
+  std::vector<int64_t> saved;
+  std::vector<int64_t> dims = saved; // in which it lies
+  std::vector<size_t> shared = {};   // dimensions that two ranks share out
+};
+
+/// Lays the tensors out in a bucket, with padding between them, of which a rank has `shares` parts one.
+int64_t layTensors(Maker &m, const std::vector<FactoredTensor> &tensors, int64_t shares) {
+  int64_t end = 1;
+  std::vector<std::pair<int64_t, int64_t>> places;
+  for (const FactoredTensor &tensor : tensors) {
+    int64_t cells = 1;
+    for (size_t d = 0; d < tensor.dims.size(); ++d)
+      cells *= std::count(tensor.shared.begin(), tensor.shared.end(), d) ? (tensor.dims[d] + 1) / 2 : tensor.dims[d];
+    places.emplace_back(end, cells);
+    end += cells + 3;
+  }
+  const int64_t length = (end + shares - 1) / shares * shares;
+  m.command().bucket(length);
+  for (size_t i = 0; i < tensors.size(); ++i)
+    m.command().segment(0, places[i].first, places[i].second, 0, 1,
+                        m.command().state(tensors[i].saved, tensors[i].dims, tensors[i].shared));
+  return length / shares;
+}
+
+/// Adafactor on shares of ZeRO, which begin inside rows, and on tensors of which two ranks share out a dimension.
+void addFactors(Cases &cases) {
+  const std::vector<std::pair<const char *, std::vector<FactoredTensor>>> buckets = {
+      {"a scalar", {{{}}}},
+      {"vectors", {{{37}}, {{1}}, {{300}}}},
+      {"a matrix", {{{7, 5}}}},
+      {"matrices of one row and of one column", {{{1, 9}}, {{9, 1}}, {{1, 1}}, {{1, 5000}}, {{2000, 1}}}},
+      {"large matrices", {{{12}}, {{700, 20}}, {{3, 2500}}, {{2100, 9}}}},
+      {"stacks", {{{5, 4, 3}}, {{2, 600, 3}}, {{3, 20, 40}}, {{6, 4, 3, 3}}}},
+      {"rows of two ranks", {{{7, 5}, {7, 5}, {0}}, {{3, 21, 40}, {3, 21, 40}, {1}}, {{31}, {31}, {0}}}},
+      {"columns of two ranks", {{{24, 41}, {24, 41}, {1}}, {{600, 9}, {600, 9}, {1}}, {{3, 20, 7}, {3, 20, 7}, {2}}}},
+      {"heads of two ranks", {{{24, 40}, {24, 4, 10}, {1}}, {{9, 30}, {9, 3, 10}, {1}}, {{24, 40}, {24, 4, 10}, {2}}}},
+      {"stacks of two ranks", {{{5, 4, 3}, {5, 4, 3}, {0}}, {{8, 6, 3, 3}, {2, 4, 6, 3, 3}, {1}}}},
+      {"blocks of two ranks",
+       {{{3, 8, 10}, {3, 8, 10}, {1, 2}}, {{5, 9, 7}, {5, 9, 7}, {0, 2}}, {{14, 9}, {14, 9}, {0, 1}}}}};
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const auto &[name, tensors] : buckets)
+    for (int64_t shares : {1, 2})
+      for (int64_t rank : {0, 1})
+        for (float scale : {0.25f, nan}) {
+          int64_t factors = 0;
+          for (const FactoredTensor &tensor : tensors) {
+            const TensorFactors shape = tensorFactors(tensor.saved.data(), static_cast<int64_t>(tensor.saved.size()));
+            factors += shape.rows + shape.columns;
+          }
+          auto begin = [&](const char *what, dtcc_library_op op) {
+            Maker m(what + std::string(name) + " " + text({shares, rank, std::isnan(scale)}), op, 2);
+            m.floats(DTCC_F32, {layTensors(m, tensors, shares)});
+            m.content(DTCC_F32, {}, {scale});
+            m.made.rank = rank;
+            return m;
+          };
+          const int64_t communicator = shares > 1 ? 0 : -1;
+          Maker squares = begin("squares by factor of ", DTCC_LIB_FACTOR_SQUARES);
+          squares.output(DTCC_F32, std::vector<int64_t>{factors});
+          squares.attributes({0, communicator});
+          // Processors add up runs of cells in f32.
+          squares.made.tolerance = 4e-6f;
+          cases.push_back(squares.made);
+          auto positive = [&](Maker &m) {
+            std::uniform_real_distribution<float> uniform(0, 1);
+            std::vector<float> values(static_cast<size_t>(factors));
+            for (float &value : values)
+              value = uniform(m.random);
+            return m.content(DTCC_F32, {factors}, values);
+          };
+          for (auto [step, eps1] : {std::pair{1, 1e-7}, {3, 0.4}, {5000, 1e-7}}) {
+            if (std::isnan(scale) && step > 1)
+              break;
+            Maker m = begin("direction of adafactor of ", DTCC_LIB_ADAFACTOR_DIRECTION);
+            m.made.name += " " + std::to_string(step);
+            m.content(DTCC_F32, {}, {0.01f});
+            m.command().longs({}, {step});
+            positive(m);
+            m.made.outputs.push_back(positive(m));
+            m.output(DTCC_F32, std::vector<int64_t>{m.command().view(0).sizes[0]});
+            m.attributes({0, communicator}).reals({-0.8, eps1});
+            cases.push_back(m.made);
+          }
         }
 }
 
@@ -263,6 +353,7 @@ void addUpdates(Cases &cases) {
   addCodedUpdates(cases);
   addDirections(cases);
   addOrthogonal(cases);
+  addFactors(cases);
   addAverages(cases);
 }
 

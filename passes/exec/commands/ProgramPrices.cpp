@@ -77,6 +77,11 @@ static double secondsOfLookup(LibraryOp op, const cost::Kernels &kernels) {
   return kernels.secondsForStream(2 * viewBytes(op.getOuts()[0]) + viewBytes(op.getIns()[1]));
 }
 
+/// Time of sums of squares by row and by column, each of which reads the gradients.
+static double secondsOfFactorSquares(LibraryOp op, const cost::Kernels &kernels) {
+  return kernels.secondsForStream(viewBytes(op.getIns()[0]) + bytesMoved(op));
+}
+
 /// Time of Muon's matrices: products of bf16, or of the same numbers in f32 where that is faster, and between them
 /// passes over sums of f32.
 static double secondsOfOrthogonal(LibraryOp op, const cost::Kernels &kernels) {
@@ -104,6 +109,7 @@ constexpr LibraryPrice kPrices[] = {
     {"attention_grad", secondsOfBackward},
     {"attention_part_grad", secondsOfBackward},
     {"embedding", secondsOfLookup},
+    {"factor_squares", secondsOfFactorSquares},
     {"orthogonalize", secondsOfOrthogonal},
     {"convolution", secondsOfConvolution},
     {"convolution_input_grad", secondsOfConvolution},

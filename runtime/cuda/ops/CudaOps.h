@@ -21,7 +21,6 @@ namespace dtcc::rt::cuda {
 template <dtcc_library_op op>
 std::unique_ptr<CudaOp> bindCudaOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher);
 
-#define DTCC_PROCESSOR_OP(NAME, MNEMONIC, DESCRIPTION)
 #define DTCC_LIBRARY_OP(NAME, MNEMONIC, DESCRIPTION)                                                                   \
   template <>                                                                                                          \
   std::unique_ptr<CudaOp> bindCudaOp<DTCC_LIB_##NAME>(const CheckedOperands &operands, Rank &rank,                     \

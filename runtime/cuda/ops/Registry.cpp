@@ -12,13 +12,7 @@ namespace {
 
 using Bind = std::unique_ptr<CudaOp> (*)(const CheckedOperands &operands, Rank &rank, Launcher &launcher);
 
-/// Stands for the implementation of an op that has none.
-std::unique_ptr<CudaOp> refuse(const CheckedOperands &operands, Rank &, Launcher &) {
-  operands.reject("runs on processors alone");
-}
-
 const Bind rows[] = {
-#define DTCC_PROCESSOR_OP(NAME, MNEMONIC, DESCRIPTION) refuse,
 #define DTCC_LIBRARY_OP(NAME, MNEMONIC, DESCRIPTION) bindCudaOp<DTCC_LIB_##NAME>,
 #include "runtime/abi/LibraryOps.def"
 };

@@ -68,6 +68,52 @@ exec.program @coded mesh @mesh {
   }
 }
 
+// Sums of Adafactor by row and column have a double for each 128 cells of the share, and 8 MiB at most.
+// CHECK-LABEL: exec.program @factor_squares
+// CHECK: exec.buffer @operations.all : 256 in @operations
+exec.program @factor_squares mesh @mesh {
+  exec.arena @activations : 0
+  exec.buffer @g : 16384 in @activations persistent
+  exec.buffer @s : 1024 in @activations persistent
+  exec.buffer @x : 64 in @activations persistent
+  exec.phase @update {
+    %g = exec.view @g[0] : memref<4096xf32>
+    %s = exec.view @s[0] : memref<201xf32>
+    %x = exec.view @x[0] : memref<f32>
+    exec.library "factor_squares" ins(%g, %x : memref<4096xf32>, memref<f32>) outs(%s : memref<201xf32>) [0, -1]
+  }
+}
+// CHECK-LABEL: exec.program @large_factor_squares
+// CHECK: exec.buffer @operations.all : 8388608 in @operations
+exec.program @large_factor_squares mesh @mesh {
+  exec.arena @activations : 0
+  exec.buffer @g : 4294967296 in @activations persistent
+  exec.buffer @s : 1024 in @activations persistent
+  exec.buffer @x : 64 in @activations persistent
+  exec.phase @update {
+    %g = exec.view @g[0] : memref<1073741824xf32>
+    %s = exec.view @s[0] : memref<201xf32>
+    %x = exec.view @x[0] : memref<f32>
+    exec.library "factor_squares" ins(%g, %x : memref<1073741824xf32>, memref<f32>) outs(%s : memref<201xf32>) [0, -1]
+  }
+}
+
+// Its direction needs the mean of the rows of each matrix, of which 201 factors are 100 at most.
+// CHECK-LABEL: exec.program @adafactor_direction
+// CHECK: exec.buffer @operations.all : 400 in @operations
+exec.program @adafactor_direction mesh @mesh {
+  exec.arena @activations : 0
+  exec.buffer @g : 16384 in @activations persistent
+  exec.buffer @s : 1024 in @activations persistent
+  exec.buffer @x : 64 in @activations persistent
+  exec.phase @update {
+    %g = exec.view @g[0] : memref<4096xf32>
+    %s = exec.view @s[0] : memref<201xf32>
+    %x = exec.view @x[0] : memref<f32>
+    exec.library "adafactor_direction" ins(%g, %x, %x, %x, %s : memref<4096xf32>, memref<f32>, memref<f32>, memref<f32>, memref<201xf32>) outs(%s, %g : memref<201xf32>, memref<4096xf32>) [0, -1]
+  }
+}
+
 // Ops that need none plan none.
 // CHECK-LABEL: exec.program @merge
 // CHECK-NOT: @operations

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Muon and LAMB change a parameter along a direction that depends on its whole tensor
-// (runtime/kernels/WholeTensor.h). These kernels work on a rank's share of a bucket.
+// Muon, LAMB and Adafactor change a parameter along a direction that depends on its whole tensor
+// (runtime/kernels/WholeTensor.h). These kernels work on a rank's share of a bucket. Adafactor's direction stands in
+// Factors.h.
 //
 //===----------------------------------------------------------------------===//
 
