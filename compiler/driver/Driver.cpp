@@ -164,7 +164,7 @@ void Driver::tellOfHost(exec::ProgramOp program) {
     llvm::WithColor::note(messageStream(), "dtcc")
         << "--offload=" << options.offload << " moves nothing: "
         << (options.offload == "activations" ? "no activation stays unused for long enough\n"
-                                             : "the optimizer has no state, and the step reads the parameters\n");
+                                             : "the optimizer has no moments, and the step reads the parameters\n");
 }
 
 void Driver::tellOfLabels() {
