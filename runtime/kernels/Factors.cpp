@@ -82,17 +82,24 @@ void updateFactors(const TensorFactors &shape, float weight, const float *sums, 
     factors[i] = lerp(factors[i], sums[i] / static_cast<float>(i < shape.rows ? shape.rowLength : shape.columnLength));
 }
 
+void meansOfRows(ThreadTeam &team, const TensorFactors &shape, float eps1, const float *factors,
+                 std::span<float> means) {
+  const int64_t matrices = shape.rows / shape.columnLength;
+  team.parallelFor(matrices, tasksOfThread(shape.columnLength), [&](int64_t from, int64_t to) {
+    for (int64_t matrix = from; matrix < to; ++matrix) {
+      double sum = 0;
+      for (int64_t i = 0; i < shape.columnLength; ++i)
+        sum += static_cast<double>(factors[matrix * shape.columnLength + i]);
+      means[static_cast<size_t>(matrix)] =
+          std::max(static_cast<float>(sum / static_cast<double>(shape.columnLength)), eps1);
+    }
+  });
+}
+
 void factoredDirection(ThreadTeam &team, const TensorCells &cells, float eps1, float scale, const float *factors,
-                       std::span<float> means, const float *grad, float *direction) {
+                       std::span<const float> means, const float *grad, float *direction) {
   const TensorFactors &shape = cells.shape;
   const int64_t first = cells.firstRow(), end = cells.endRow();
-  for (int64_t matrix = first / shape.columnLength; matrix * shape.columnLength < end; ++matrix) {
-    double sum = 0;
-    for (int64_t i = 0; i < shape.columnLength; ++i)
-      sum += static_cast<double>(factors[matrix * shape.columnLength + i]);
-    means[static_cast<size_t>(matrix)] =
-        std::max(static_cast<float>(sum / static_cast<double>(shape.columnLength)), eps1);
-  }
   const float least = eps1 * eps1;
   team.parallelFor(end - first, tasksOfThread(shape.rowLength), [&](int64_t from, int64_t to) {
     for (int64_t row = first + from; row < first + to; ++row) {

@@ -38,10 +38,14 @@ void addFactorSquares(ThreadTeam &team, const VectorKernels &kernels, const Tens
 /// Moves the factors of a tensor by `weight` towards the means that belong to `sums`.
 void updateFactors(const TensorFactors &shape, float weight, const float *sums, float *factors);
 
-/// Direction of the cells by the factors of their tensor, scale * grad / sqrt of the estimate. `means` is scratch
-/// memory for a number of each matrix.
+/// The mean of the row factors of each matrix of a tensor, at least eps1.
+void meansOfRows(ThreadTeam &team, const TensorFactors &shape, float eps1, const float *factors,
+                 std::span<float> means);
+
+/// Direction of the cells by the factors of their tensor and `means` of meansOfRows: scale * grad / sqrt of the
+/// estimate.
 void factoredDirection(ThreadTeam &team, const TensorCells &cells, float eps1, float scale, const float *factors,
-                       std::span<float> means, const float *grad, float *direction);
+                       std::span<const float> means, const float *grad, float *direction);
 
 } // namespace dtcc::rt
 

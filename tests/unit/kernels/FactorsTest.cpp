@@ -81,6 +81,7 @@ std::vector<float> run(const Shape &shape, const std::vector<std::vector<float>>
       addFactorSquares(team, vectorKernels(), cells, 0.5f, grad + from, sums.data());
     });
     updateFactors(factors, static_cast<float>(std::pow(static_cast<double>(step), -0.8)), sums.data(), kept.data());
+    meansOfRows(team, factors, eps1, kept.data(), means);
     forEachRun([&](const TensorCells &cells, int64_t from) {
       factoredDirection(team, cells, eps1, 0.5f, kept.data(), means, grad + from, direction.data() + from);
     });

@@ -63,6 +63,7 @@ public:
     std::fill_n(direction, size, 0.0f);
     for (const FactoredBucket::Tensor &tensor : command.bucket.tensors) {
       updateFactors(tensor.shape, weight, squares + tensor.first, factors + tensor.first);
+      meansOfRows(rank.team, tensor.shape, command.eps1, factors + tensor.first, means);
       FactoredBucket::forEachRun(tensor, rank, [&](const Run &run) {
         factoredDirection(rank.team, cellsOf(tensor, run), command.eps1, scale, factors + tensor.first, means,
                           grad + run.local, direction + run.local);
