@@ -117,7 +117,7 @@ struct GraphFacts {
   int64_t samples = 1;
   /// Values of f32 that the optimizer keeps for a cell of a parameter; state of 8 bits counts for its bytes.
   double slots = 0;
-  /// Those of a block of each type that the optimizer orthogonalizes. Blocks that are alike each have the mean.
+  /// Matrices that the optimizer orthogonalizes, of a block of each type. Blocks that are alike each have the mean.
   std::vector<cost::OrthogonalMatrices> matrices;
   /// Whether parameters change once their own gradients are complete, if one run of a phase completes them.
   bool updatesEarly = false;
