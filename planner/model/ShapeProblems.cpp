@@ -319,24 +319,31 @@ void ShapeProblems::setStepEnd(const PricedShape &priced, std::vector<plan::Bloc
   const cost::StepProblem &step = priced.step;
   const std::vector<BlockMemory> &memories = priced.memory();
   double parameters = 0, backward = 0;
+  cost::OrthogonalMatrices matrices;
   for (size_t type = 0; type < memories.size(); ++type) {
     double count = double(facts.input.blocks.countOf(type));
     parameters += memories[type].parameters * count;
+    matrices.add(facts.matrices[type], count / double(shape.pp));
     backward += longestBackward(priced, type) * count;
   }
   double tail = cost::secondsAtEnd(step, facts.machine.constants, {parameters / double(shape.pp), 0},
                                    backward / double(shape.pp));
+  // Which matrices a rank has beside its part of them is known of given stages alone.
+  matrices.largest = matrices.largestOfLayers = 0;
+  const double orthogonal =
+      matrices.flops > 0 ? cost::secondsAtEnd(step, facts.machine.constants, {0, 0, matrices}, /*backward=*/0) : 0;
   for (size_t type = 0; type < memories.size(); ++type) {
     const BlockMemory &block = memories[type];
     types[type].sendSeconds =
         double(shape.microbatches) * cost::secondsToSendOn(step, block.leavingBytes, facts.machine.constants);
     types[type].tailSeconds =
         (parameters > 0 ? tail * block.parameters * double(shape.pp) / parameters : 0) + priced.local.once[type];
-    // The experts' copies are fewer. Which matrices a rank has beside its part of them is known of whole stages alone.
-    cost::HeldParameters rest{0, block.expertParameters, facts.matrices[type]};
-    rest.matrices.largest = rest.matrices.largestOfLayers = 0;
-    if (rest.experts > 0 || rest.matrices.flops > 0)
-      types[type].tailSeconds += cost::secondsAtEnd(step, facts.machine.constants, rest, /*backward=*/0);
+    if (matrices.flops > 0)
+      types[type].tailSeconds += orthogonal * facts.matrices[type].flops / matrices.flops;
+    // The experts' copies are fewer.
+    if (block.expertParameters > 0)
+      types[type].tailSeconds +=
+          cost::secondsAtEnd(step, facts.machine.constants, {0, block.expertParameters}, /*backward=*/0);
   }
 }
 
