@@ -115,7 +115,7 @@ struct Layer {
   double parameters = 0;
   /// Parameters of experts, which other groups of ranks share (Parallel::ofExperts). Not a part of `parameters`.
   double expertParameters = 0;
-  /// Those of the parameters that are such matrices.
+  /// Matrices among the parameters that are orthogonalized whole.
   OrthogonalMatrices matrices = {};
   /// Activations that go to the layer behind it, of a micro-batch and rank: a message where a stage ends with it.
   double leavingBytes = 0;

@@ -237,7 +237,7 @@ static LogicalResult lowerOrthogonalize(spmd::OrthogonalizeOp op, Bufferizer &b)
   SmallVector<Attribute> all{op.getBucketAttr(), b.communicators.coordinate(op.getFlat()),
                              b.communicators.coordinate(op.getSharded())};
   llvm::append_range(all, optimizer->getTensorParameters(b.builder()));
-  // Of a program for GPUs, exec-reserve-workspace plans what its kernels want instead.
+  // The workspace is that of processors. For GPUs, exec-reserve-workspace plans another one.
   LibraryOp command =
       b.library(op, "orthogonalize", denseView(op.getWhole(), b), b.view(b.place(op.getDirection())), all,
                 /*updates=*/false, orthogonalBytes(op, op.getBucketAttr(), OrthogonalizeOn::Processor));

@@ -9,6 +9,7 @@
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/cuda/ops/updates/GradSquaresLaunch.h"
 #include "runtime/kernels/Optimizer.h"
+#include "runtime/kernels/ops/updates/LossScaleCommand.h"
 #include "runtime/kernels/ops/updates/UpdateRanges.h"
 
 namespace dtcc::rt::cuda {
@@ -100,28 +101,17 @@ private:
 class LossScaleAdjustOp final : public CudaOp {
 public:
   LossScaleAdjustOp(const CheckedOperands &operands, Rank &, Launcher &launcher)
-      : kernel(launcher, "Optimizer", "loss_scale_adjust") {
-    operands.expect(6, 3);
-    operands.scalar(0, "finite", DTCC_I32);
-    operands.scalar(1, "step", DTCC_I64);
-    operands.scalar(2, "scale"), operands.scalar(3, "streak"), operands.scalar(4, "skipped");
-    operands.scalar(5, "taken", DTCC_I64);
-    growth = operands.real(0), backoff = operands.real(1), interval = operands.integer(2);
-    if (!(growth >= 1) || !(backoff > 0 && backoff <= 1) || interval < 1)
-      operands.reject("growth must be at least 1, backoff in (0, 1], interval at least 1, got: ", growth, ", ", backoff,
-                      ", ", interval);
-  }
+      : command(operands), kernel(launcher, "Optimizer", "loss_scale_adjust") {}
   void run(Rank &, const Call &call) override {
     kernel(call, 1, 32,
            LossScaleAdjust{address<const int32_t>(call, 0), address<const int64_t>(call, 1), address<float>(call, 2),
-                           address<float>(call, 3), address<float>(call, 4), address<int64_t>(call, 5), growth, backoff,
-                           interval});
+                           address<float>(call, 3), address<float>(call, 4), address<int64_t>(call, 5), command.growth,
+                           command.backoff, command.interval});
   }
 
 private:
+  LossScaleCommand command;
   Kernel kernel;
-  double growth, backoff;
-  int64_t interval;
 };
 
 /// One pass over a share: grad, scale, lr, step, p, the rule's slots and perhaps a copy.

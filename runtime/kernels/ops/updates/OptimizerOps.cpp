@@ -7,6 +7,7 @@
 
 #include "runtime/kernels/ops/CheckedOperands.h"
 #include "runtime/kernels/ops/LibraryOps.h"
+#include "runtime/kernels/ops/updates/LossScaleCommand.h"
 #include "runtime/kernels/ops/updates/UpdateRanges.h"
 
 namespace dtcc::rt {
@@ -98,30 +99,20 @@ private:
 
 class LossScaleAdjustOp final : public LibraryOp {
 public:
-  LossScaleAdjustOp(const CheckedOperands &operands, Rank &) {
-    operands.expect(6, 3);
-    operands.scalar(0, "finite", DTCC_I32);
-    operands.scalar(1, "step", DTCC_I64);
-    operands.scalar(2, "scale"), operands.scalar(3, "streak"), operands.scalar(4, "skipped");
-    operands.scalar(5, "taken", DTCC_I64);
-    growth = operands.real(0), backoff = operands.real(1), interval = operands.integer(2);
-    if (!(growth >= 1) || !(backoff > 0 && backoff <= 1) || interval < 1)
-      operands.reject("growth must be at least 1, backoff in (0, 1], interval at least 1, got: ", growth, ", ", backoff,
-                      ", ", interval);
-  }
+  LossScaleAdjustOp(const CheckedOperands &operands, Rank &) : command(operands) {}
   void run(Rank &, void *const *buffers) override {
     auto cell = [&](size_t i) -> float & { return *static_cast<float *>(buffers[i]); };
     LossScale state{cell(2), cell(3), cell(4)};
     // This step's number among those taken; if it is skipped nobody reads it.
     *static_cast<int64_t *>(buffers[5]) =
         *static_cast<const int64_t *>(buffers[1]) - static_cast<int64_t>(state.skipped);
-    adjustLossScale(state, *static_cast<const int32_t *>(buffers[0]) != 0, growth, backoff, interval);
+    adjustLossScale(state, *static_cast<const int32_t *>(buffers[0]) != 0, command.growth, command.backoff,
+                    command.interval);
     cell(2) = state.scale, cell(3) = state.streak, cell(4) = state.skipped;
   }
 
 private:
-  double growth, backoff;
-  int64_t interval;
+  LossScaleCommand command;
 };
 
 /// An op that updates parameters cell by cell, p and its slots.
