@@ -18,6 +18,7 @@
 #include "tests/conformance/CollectiveSuite.h"
 
 #include <cstring>
+#include <functional>
 #include <iostream>
 #include <mutex>
 #include <numeric>
@@ -206,15 +207,21 @@ std::string runRank(Transport &transport, int64_t ranks, int64_t rank) {
   Watchdog dog(gpu, rank, transport);
   Bench bench(gpu);
   OnGpus gpus(*world, bench, &dog);
-  std::string wrong = checkCollectives(gpus, Sums::AnyOrder);
-  if (wrong.empty())
-    wrong = checkLarge(gpus, Sums::AnyOrder);
-  if (wrong.empty())
-    wrong = checkShifts(gpus);
-  if (wrong.empty())
-    wrong = checkMessages(gpus);
-  if (wrong.empty())
-    wrong = checkRows(static_cast<RowMover &>(gpus));
+  const std::pair<const char *, std::function<std::string()>> parts[] = {
+      {"collectives", [&] { return checkCollectives(gpus, Sums::AnyOrder); }},
+      {"large collectives", [&] { return checkLarge(gpus, Sums::AnyOrder); }},
+      {"shifts", [&] { return checkShifts(gpus); }},
+      {"messages", [&] { return checkMessages(gpus); }},
+      {"rows", [&] { return checkRows(static_cast<RowMover &>(gpus)); }},
+  };
+  std::string wrong;
+  for (const auto &[name, check] : parts) {
+    // Where one hangs, the last line tells which.
+    if (rank == 0)
+      std::cout << ranks << " ranks: " << name << std::endl;
+    if (wrong = check(); !wrong.empty())
+      break;
+  }
   world->barrier();
   return wrong;
 }

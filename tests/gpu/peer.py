@@ -149,19 +149,34 @@ def other(arguments):
     return model, model, lambda: tuple(sample(what) for what in inputs.values())
 
 
+def optimizers_of(kind, model):
+    """Those that step together. Muon's own is for the matrices of layers, as its authors have it; AdamW for the rest."""
+    def adamw(parameters):
+        return torch.optim.AdamW(parameters, lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
+    if kind == "adafactor":
+        return [torch.optim.Adafactor(model.parameters(), lr=1e-2)]
+    if kind == "adamw":
+        return [adamw(model.parameters())]
+    embeddings = {module.weight for module in model.modules() if isinstance(module, nn.Embedding)}
+    matrices = [p for p in model.parameters() if p.dim() == 2 and p not in embeddings]
+    others = [p for p in model.parameters() if p.dim() != 2 or p in embeddings]
+    return [torch.optim.Muon(matrices, lr=2e-2), adamw(others)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("network", choices=(*NETWORKS, *IMAGES, *networks.INPUTS))
     for name, value in (("layers", 12), ("width", 768), ("heads", 12), ("batch", 512), ("microbatches", 32), ("seq", 1024),
                         ("steps", 8), ("warmup", 3)):
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--optimizer", default="adamw", choices=("adamw", "muon", "adafactor"))
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--vocabulary", type=int, help="the network's own, or what it is padded to")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     kind = language if arguments.network in NETWORKS else images if arguments.network in IMAGES else other
     model, loss_of, draw = kind(arguments)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
+    optimizers = optimizers_of(arguments.optimizer, model)
     if arguments.compile:
         loss_of = torch.compile(loss_of)
     times, losses = [], []
@@ -175,8 +190,9 @@ def main():
                 loss = loss_of(*parts) / arguments.microbatches
             loss.backward()
             total = total + loss.detach()
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
         losses.append(total.item())
         if step >= arguments.warmup:
             times.append(time.perf_counter() - began)
