@@ -92,6 +92,29 @@ double Kernels::seconds(const Gemm &gemm) const {
          (each * std::max(product, secondsForStream(bytes)) + constants.launch * (gemm.together ? 1 : gemm.groups));
 }
 
+double Kernels::seconds(const Orthogonalized &matrix) const {
+  const double side = std::min(matrix.rows, matrix.columns), length = std::max(matrix.rows, matrix.columns);
+  // Passes read a sum of f32, or two numbers of bf16, and write what becomes of it.
+  const double square = 8 * side * side, cells = 8 * side * length;
+  if (device.architecture == Architecture::Cpu) {
+    // Processors without products of bf16 multiply the same numbers in f32.
+    const double rate = std::max(productRate(Width::B16), productRate(Width::F32));
+    return matrix.steps * matrix.stepFlops / rate + (1 + 2 * matrix.steps) * secondsForStream(cells);
+  }
+  auto pass = [&](double bytes) { return std::max(constants.graphLaunch, secondsForStream(bytes)); };
+  auto product = [&](double n, double k) {
+    Gemm gemm{side, n, k};
+    gemm.bytes = 2 * k * (side + n) + 4 * side * n; // sums are of f32
+    return seconds(gemm) - constants.launch + constants.graphLaunch;
+  };
+  // The matrix is gathered, its norm taken by two kernels, and it is divided by it; its direction is scaled and given
+  // to the share.
+  const double once = 5 * pass(cells) + constants.graphLaunch;
+  // X X^T, A A and B X, each with a pass over its sums.
+  return once + matrix.steps * (product(side, length) + product(side, side) + product(length, side) + 2 * pass(square) +
+                                pass(cells));
+}
+
 double Kernels::seconds(const Attention &attention) const {
   double scores = attention.heads * attention.queries * attention.keys;
   // Two products of 2 * headSize FLOP a score; five in the backward pass of a fused kernel.

@@ -35,6 +35,8 @@ public:
 
   double seconds(const Gemm &gemm) const;
   double seconds(const Attention &attention) const;
+  /// One matrix after another has its kernels: small ones take as long as it takes to start them.
+  double seconds(const Orthogonalized &matrix) const;
   double secondsForStream(double bytes) const;
   /// All of it, one kernel after another; without its transfers. `backward`: what streams
   /// moves more bytes than in a forward pass.

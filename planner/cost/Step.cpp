@@ -238,12 +238,9 @@ double Pricer::shareOfMatrices(const HeldParameters &held) const {
 }
 
 /// Directions are gathered over the ranks that share the update, and over tp, whose ranks each do the same matrices.
-/// Products are of bf16, or of the same numbers in f32 where that is faster.
 void Pricer::addMatrices(EndSeconds &seconds, const HeldParameters &held) const {
   const OrthogonalMatrices &matrices = held.matrices;
-  const double rate = std::max(kernels.productRate(Width::B16), kernels.productRate(Width::F32));
-  seconds.update +=
-      shareOfMatrices(held) * (matrices.flops / rate + kernels.secondsForStream(matrices.bytes)) * calibration.device;
+  seconds.update += shareOfMatrices(held) * matrices.seconds * calibration.device;
   const double bytes = 4 * matrices.cells;
   if (row.slots)
     seconds.update += collectives.seconds({CollectiveKind::AllGather, bytes / double(plan.tp), plan.shareGroup()});

@@ -90,17 +90,23 @@ struct Work {
   std::vector<ChunkedExchange> chunked;
 };
 
+/// A matrix that is orthogonalized by `steps` of Newton and Schulz (Jordan et al. 2024, "Muon"), each of three products
+/// of bf16. `stepFlops`: those of a step.
+struct Orthogonalized {
+  double rows = 0, columns = 0, steps = 0, stepFlops = 0;
+};
+
 /// Matrices whose directions the optimizer orthogonalizes whole (Muon), by what one rank does if it has all of them:
-/// their number and elements, FLOP of products, and bytes that the passes between the products move.
+/// their number and elements, FLOP of products, and seconds of all their kernels.
 struct OrthogonalMatrices {
-  double count = 0, cells = 0, flops = 0, bytes = 0;
+  double count = 0, cells = 0, flops = 0, seconds = 0;
   /// FLOP of the largest matrix of all, and of the largest of each layer, added up.
   double largest = 0, largestOfLayers = 0;
   void add(const OrthogonalMatrices &other, double times) {
     count += times * other.count;
     cells += times * other.cells;
     flops += times * other.flops;
-    bytes += times * other.bytes;
+    seconds += times * other.seconds;
     largest = std::max(largest, other.largest);
     largestOfLayers += times * other.largestOfLayers;
   }

@@ -9,6 +9,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
 #include "dialects/graph/StateUpdate.h"
+#include "planner/cost/Kernels.h"
 #include "planner/step/HeldStages.h"
 #include "planner/transformer/Memory.h"
 #include "runtime/abi/BlockCodes.h"
@@ -120,6 +121,7 @@ void GraphFacts::findMatrices(graph::UpdateOp update) {
   llvm::DenseSet<StringRef> updated;
   for (auto name : update.getStates().getAsRange<FlatSymbolRefAttr>())
     updated.insert(name.getValue());
+  const cost::Kernels kernels(machine.device, machine.constants, {software.fused, false, false});
   llvm::DenseSet<StringRef> seen; // a state counts in the block that reads it first
   for (auto read : step.getOps<graph::ReadOp>()) {
     std::optional<uint32_t> block = input.blocks.blockOf(read);
@@ -133,12 +135,11 @@ void GraphFacts::findMatrices(graph::UpdateOp update) {
     Builder builder(step.getContext());
     const double steps = double(cast<IntegerAttr>(own.getTensorParameters(builder).front()).getInt());
     const int64_t rows = state.getSavedShape()[0], columns = state.getSavedShape()[1];
-    const double cells = double(rows) * double(columns);
-    const double flops = steps * orthogonalizeFlops(rows, columns);
+    const double flopsOfStep = orthogonalizeFlops(rows, columns), flops = steps * flopsOfStep;
     const uint32_t type = input.blocks.blocks()[*block].type;
-    // The passes are those of passes/exec/commands/ProgramPrices.cpp.
+    const double seconds = kernels.seconds(cost::Orthogonalized{double(rows), double(columns), steps, flopsOfStep});
     cost::OrthogonalMatrices &ofType = matrices[type];
-    ofType.add({1, cells, flops, 8 * (1 + 2 * steps) * cells, flops, 0}, 1 / double(input.blocks.countOf(type)));
+    ofType.add({1, double(rows) * double(columns), flops, seconds, flops, 0}, 1 / double(input.blocks.countOf(type)));
     ofType.largestOfLayers = ofType.largest;
   }
 }

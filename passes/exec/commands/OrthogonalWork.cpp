@@ -25,23 +25,23 @@ static void forMatrices(Operation *op, FlatSymbolRefAttr bucket,
 }
 
 exec::OrthogonalWork exec::orthogonalWork(Operation *op, FlatSymbolRefAttr bucket, int64_t share) {
-  std::map<int64_t, OrthogonalWork> matrices; // by where they begin
-  forMatrices(op, bucket, [&](int64_t rows, int64_t columns, int64_t begin) {
-    matrices[begin] = {orthogonalizeFlops(rows, columns), double(rows) * double(columns)};
-  });
+  std::map<int64_t, OrthogonalWork::Matrix> matrices; // by where they begin
+  forMatrices(op, bucket, [&](int64_t rows, int64_t columns, int64_t begin) { matrices[begin] = {rows, columns}; });
   std::map<int64_t, OrthogonalWork> shares;
-  OrthogonalWork most;
   for (auto at = matrices.begin(); at != matrices.end(); ++at) {
+    const auto [begin, matrix] = *at;
     // A rank's part of a matrix ends where the next one begins. The last ends in the share of its last cell, at most.
     const auto next = std::next(at);
-    const int64_t end = next != matrices.end() ? next->first : at->first + int64_t(at->second.cells);
-    for (int64_t number = at->first / share; number * share < end; ++number) {
-      OrthogonalWork &work = shares[number];
-      work.flopsOfStep += at->second.flopsOfStep, work.cells += at->second.cells;
-      if (work.flopsOfStep > most.flopsOfStep)
-        most = work;
+    const int64_t end = next != matrices.end() ? next->first : begin + matrix.rows * matrix.columns;
+    for (int64_t number = begin / share; number * share < end; ++number) {
+      shares[number].flopsOfStep += orthogonalizeFlops(matrix.rows, matrix.columns);
+      shares[number].matrices.push_back(matrix);
     }
   }
+  OrthogonalWork most;
+  for (const auto &[number, work] : shares)
+    if (work.flopsOfStep > most.flopsOfStep)
+      most = work;
   return most;
 }
 

@@ -19,8 +19,10 @@ namespace dtcc::exec {
 struct OrthogonalWork {
   /// FLOP of the products of one step of Newton and Schulz.
   double flopsOfStep = 0;
-  /// Cells of the matrices.
-  double cells = 0;
+  struct Matrix {
+    int64_t rows = 0, columns = 0;
+  };
+  llvm::SmallVector<Matrix> matrices;
 };
 
 /// `op`: any op in the module of the states. `share`: cells of the bucket that a rank updates.

@@ -82,15 +82,15 @@ static double secondsOfFactorSquares(LibraryOp op, const cost::Kernels &kernels)
   return kernels.secondsForStream(viewBytes(op.getIns()[0]) + bytesMoved(op));
 }
 
-/// Time of Muon's matrices: products of bf16, or of the same numbers in f32 where that is faster, and between them
-/// passes over sums of f32.
+/// Time of Muon's matrices, of the rank that has the most of them.
 static double secondsOfOrthogonal(LibraryOp op, const cost::Kernels &kernels) {
   const double steps = double(cast<IntegerAttr>(op.getParameters()[3]).getInt());
-  const double rate = std::max(kernels.productRate(cost::Width::B16), kernels.productRate(cost::Width::F32));
   const int64_t share = cast<MemRefType>(op.getOuts()[0].getType()).getNumElements();
-  const double cells = orthogonalWork(op, cast<FlatSymbolRefAttr>(op.getParameters()[0]), share).cells;
-  // Before, between and behind the products each sum is read, and what becomes of it written.
-  return op.getFlops().convertToDouble() / rate + (1 + 2 * steps) * kernels.secondsForStream(8 * cells);
+  double seconds = 0;
+  for (auto [rows, columns] : orthogonalWork(op, cast<FlatSymbolRefAttr>(op.getParameters()[0]), share).matrices)
+    seconds +=
+        kernels.seconds(cost::Orthogonalized{double(rows), double(columns), steps, orthogonalizeFlops(rows, columns)});
+  return seconds;
 }
 
 namespace {

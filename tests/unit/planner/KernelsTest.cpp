@@ -35,6 +35,19 @@ TEST(Kernels, LongSumsOnH100) {
     EXPECT_NEAR(1e6 * kernels.seconds(Gemm{row.m, row.n, row.k}) / row.microseconds, 1, 0.3) << row.m << " " << row.n;
 }
 
+/// Measured with dtcc's program of GPT-2 124M on an H200 (docs/measurements.md): five steps of Newton and Schulz on the
+/// matrices of twelve layers. By their FLOP alone they would take a fifth of it.
+TEST(Kernels, OrthogonalizedMatricesOnH200) {
+  Constants constants;
+  Kernels kernels(*findDevice("h200"), constants);
+  double seconds = 0;
+  for (auto [rows, columns] : {std::pair(768., 2304.), {768., 768.}, {768., 3072.}, {3072., 768.}}) {
+    const double side = std::min(rows, columns);
+    seconds += 12 * kernels.seconds(Orthogonalized{rows, columns, 5, 2 * side * (2 * rows * columns + side * side)});
+  }
+  EXPECT_NEAR(seconds / 11.7e-3, 1, 0.2);
+}
+
 TEST(Kernels, WorkByHand) {
   Constants constants = startConstants();
   constants.launch = 0;
