@@ -34,6 +34,18 @@ template <> struct BF16In<float> {
   static float round(float value) { return roundToBF16(value); }
 };
 
+/// Where blocks of rows of a symmetric product begin, and its end. Four blocks, each of which leaves out the columns
+/// behind its rows, have 62 % of the FLOP. Blocks begin at multiples of a strip of rows and of a product's tiles.
+std::vector<int64_t> rowsOfSymmetric(int64_t side) {
+  constexpr int64_t blocks = 4, least = 512, tile = 64;
+  std::vector<int64_t> rows{0};
+  if (side >= least)
+    for (int64_t i = 1; i < blocks; ++i)
+      rows.push_back(side * i / blocks / tile * tile);
+  rows.push_back(side);
+  return rows;
+}
+
 /// Calls `body(i, j)` for the cells i of a matrix, which stand at j in X: X has as many rows as columns or fewer, so a
 /// matrix of more stands there transposed.
 template <typename Body> void forCells(ThreadTeam &team, int64_t rows, int64_t columns, Body body) {
@@ -77,20 +89,24 @@ Orthogonalization::Orthogonalization(const OrthogonalizeOptions &options, int64_
                                      const VectorKernels &kernels, TeamScratch &scratch, dtcc_dtype held)
     : options(options), rows(rows), columns(columns), kernels(kernels), held(held) {
   const int64_t side = std::min(rows, columns), length = std::max(rows, columns);
-  auto product = [&](int64_t n, int64_t k, int64_t rhsRow, int64_t rhsColumn) {
-    ProductProblem p;
-    p.m = side, p.n = n, p.k = k;
-    p.type = held, p.outType = DTCC_F32;
-    p.lhsStrides[1] = k, p.lhsStrides[2] = 1;
-    p.rhsStrides[1] = rhsRow, p.rhsStrides[2] = rhsColumn;
-    p.outStrides[1] = n, p.outStrides[2] = 1;
-    return p;
+  auto product = [&](int64_t n, int64_t k, int64_t rhsRow, int64_t rhsColumn, bool isSymmetric) {
+    Product made;
+    made.rows = isSymmetric ? rowsOfSymmetric(side) : std::vector<int64_t>{0, side};
+    for (size_t i = 0; i + 1 < made.rows.size(); ++i) {
+      ProductProblem p;
+      p.m = made.rows[i + 1] - made.rows[i], p.n = isSymmetric ? made.rows[i + 1] : n, p.k = k;
+      p.type = held, p.outType = DTCC_F32;
+      p.lhsStrides[1] = k, p.lhsStrides[2] = 1;
+      p.rhsStrides[1] = rhsRow, p.rhsStrides[2] = rhsColumn;
+      p.outStrides[1] = n, p.outStrides[2] = 1;
+      made.problems.push_back(p);
+      made.blocks.emplace_back(p, kernels, scratch);
+    }
+    return made;
   };
-  problems[0] = product(side, length, 1, length);
-  problems[1] = product(side, side, side, 1);
-  problems[2] = product(length, side, length, 1);
-  for (const ProductProblem &problem : problems)
-    products.emplace_back(problem, kernels, scratch);
+  squareOfX = product(side, length, 1, length, /*isSymmetric=*/true);
+  squareOfGram = product(side, side, side, 1, /*isSymmetric=*/true);
+  ofX = product(length, side, length, 1, /*isSymmetric=*/false);
 }
 
 void Orthogonalization::run(ThreadTeam &team, const TeamScratch &scratch, std::byte *workspace) const {
@@ -119,26 +135,46 @@ void Orthogonalization::runIn(ThreadTeam &team, const TeamScratch &scratch, std:
       x[i] = Number::round(sums[i] / norm);
   });
 
-  auto multiply = [&](int which, const Held *lhs, const Held *rhs) {
-    ProductProblem problem = problems[which];
-    problem.lhs = lhs, problem.rhs = rhs, problem.out = sums;
-    products[static_cast<size_t>(which)].run(team, scratch, problem);
+  auto multiply = [&](const Product &product, const Held *lhs, const Held *rhs) {
+    for (size_t i = 0; i < product.blocks.size(); ++i) {
+      ProductProblem problem = product.problems[i];
+      problem.lhs = lhs + product.rows[i] * problem.k, problem.rhs = rhs;
+      problem.out = sums + product.rows[i] * problem.outStrides[1];
+      product.blocks[i].run(team, scratch, problem);
+    }
   };
-  // to = a * from + b * sums, rounded once.
-  auto combine = [&](int64_t n, float a, const Held *from, float b, Held *to) {
-    team.parallelFor(n, grainOfCells, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        to[i] = Number::round((a == 0 ? 0 : a * Number::load(from[i])) + b * sums[i]);
+  // A number of a * from + b * sums, rounded once.
+  auto combined = [](float a, const Held *from, float b, const float *sum) {
+    return Number::round((a == 0 ? 0 : a * Number::load(*from)) + b * *sum);
+  };
+  // The same of all cells of a symmetric product, of which `sums` lacks what stands above its blocks.
+  auto combineSymmetric = [&](const Product &product, float a, const Held *from, float b, Held *to) {
+    constexpr int64_t width = 16; // rows whose sums share a line of the cache
+    const int64_t strips = (side + width - 1) / width;
+    team.parallelFor(strips, std::max<int64_t>(1, grainOfCells / (side * width)), [&](int64_t begin, int64_t end) {
+      for (int64_t first = begin * width, last = std::min(side, end * width); first < last; first += width) {
+        const int64_t behind = std::min(first + width, last);
+        const int64_t known = *std::upper_bound(product.rows.begin(), product.rows.end(), first);
+        for (int64_t i = first; i < behind; ++i)
+          for (int64_t j = 0; j < known; ++j)
+            to[i * side + j] = combined(a, from + i * side + j, b, sums + i * side + j);
+        for (int64_t j = known; j < side; ++j)
+          for (int64_t i = first; i < behind; ++i)
+            to[i * side + j] = combined(a, from + i * side + j, b, sums + j * side + i);
+      }
     });
   };
   const auto a = static_cast<float>(options.a), b = static_cast<float>(options.b), c = static_cast<float>(options.c);
   for (int64_t step = 0; step < options.steps; ++step) {
-    multiply(0, x, x);
-    combine(side * side, 0, gram, 1, gram);
-    multiply(1, gram, gram);
-    combine(side * side, b, gram, c, polynomial);
-    multiply(2, polynomial, x);
-    combine(cells, a, x, 1, x);
+    multiply(squareOfX, x, x);
+    combineSymmetric(squareOfX, 0, gram, 1, gram);
+    multiply(squareOfGram, gram, gram);
+    combineSymmetric(squareOfGram, b, gram, c, polynomial);
+    multiply(ofX, polynomial, x);
+    team.parallelFor(cells, grainOfCells, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        x[i] = combined(a, x + i, 1, sums + i);
+    });
   }
   const float scale = orthogonalScale(options, rows, columns);
   team.parallelFor(cells, grainOfCells, [&](int64_t begin, int64_t end) {

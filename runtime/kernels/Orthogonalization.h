@@ -45,9 +45,15 @@ private:
   int64_t rows, columns;
   const VectorKernels &kernels;
   dtcc_dtype held;
+  /// A product by blocks of rows. A symmetric one has a block's columns up to the end of its rows.
+  struct Product {
+    std::vector<ProductProblem> problems;
+    std::vector<Matmul> blocks;
+    /// Rows before each block, and of all.
+    std::vector<int64_t> rows;
+  };
   /// X X^T, A A and B X.
-  ProductProblem problems[3];
-  std::vector<Matmul> products;
+  Product squareOfX, squareOfGram, ofX;
 };
 
 } // namespace dtcc::rt

@@ -110,6 +110,20 @@ TEST_P(Orthogonalizations, AreThePolynomialInF64) {
   }
 }
 
+/// Symmetric products of large matrices have what stands above their blocks from what stands below.
+TEST_P(Orthogonalizations, OfLargeMatricesAreThePolynomialToo) {
+  OrthogonalizeOptions options;
+  options.steps = 1;
+  for (auto [rows, columns] : {std::pair<size_t, size_t>{530, 520}, {512, 512}}) {
+    Matrix x = sample(rows, columns), want = orthogonalized(x, options), got = run(x, options, GetParam());
+    const double scale = std::sqrt(std::max(1.0, static_cast<double>(rows) / static_cast<double>(columns)));
+    double off = 0, all = 0;
+    for (size_t i = 0; i < x.cells.size(); ++i)
+      off += std::pow(got.cells[i] - scale * want.cells[i], 2), all += std::pow(scale * want.cells[i], 2);
+    EXPECT_LT(std::sqrt(off / all), 5e-3) << rows << " x " << columns;
+  }
+}
+
 TEST_P(Orthogonalizations, MatchTheSizeOfAdamsUpdatesOnDemand) {
   OrthogonalizeOptions options;
   options.matchRms = true;
