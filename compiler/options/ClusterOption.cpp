@@ -32,7 +32,8 @@ static bool multipliesBf16() {
 cost::Machine dtcc::thisMachine(const Options &options, int64_t ranks) {
   cost::Machine machine = cost::Machine::cpu(ranks, machineCores(), machineMemory());
   double *rates = machine.device.flopsPerSecond;
-  if (options.precision == "bf16" && multipliesBf16())
+  // Muon's matrices are of bf16 in every program. Halves of fp16 have no products of their own.
+  if (options.precision != "fp16" && multipliesBf16())
     rates[int(cost::Width::B16)] = 2 * rates[int(cost::Width::F32)];
   return machine;
 }
