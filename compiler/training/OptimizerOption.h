@@ -9,6 +9,7 @@
 #define DTCC_COMPILER_TRAINING_OPTIMIZEROPTION_H
 
 #include "compiler/options/Options.h"
+#include "dialects/graph/Graph.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace dtcc {
@@ -19,6 +20,10 @@ mlir::FailureOr<mlir::Attribute> parseOptimizer(mlir::MLIRContext *context, llvm
 /// Writes the rates and decays of --group on the parameters that train: the first group that names a parameter has it.
 /// The module has its optimizer. Failure after one message.
 mlir::LogicalResult applyGroups(mlir::ModuleOp module, const Options &options);
+
+/// One note that names the embeddings whose updates the optimizer orthogonalizes, if there are any. `isDecided`: the
+/// user has said whether it does.
+void tellOfEmbeddings(mlir::ModuleOp module, llvm::function_ref<bool(graph::StateOp)> isDecided);
 
 } // namespace dtcc
 

@@ -24,7 +24,7 @@ struct ParameterGroup {
   /// Relative to the optimizer's rate.
   std::optional<double> rateScale;
   std::optional<double> decay;
-  bool byElement = false;
+  std::optional<bool> byElement;
 };
 } // namespace
 
@@ -93,7 +93,7 @@ LogicalResult dtcc::applyGroups(ModuleOp module, const Options &options) {
   for (auto state : module.getOps<graph::StateOp>())
     if (state.getTrainable())
       parameters.push_back(state);
-  llvm::SmallPtrSet<Operation *, 16> taken;
+  llvm::SmallPtrSet<Operation *, 16> taken, decided;
   for (const std::string &option : options.groups) {
     ParameterGroup group;
     if (failed(parseGroup(option, optimizer, group)))
@@ -116,7 +116,9 @@ LogicalResult dtcc::applyGroups(ModuleOp module, const Options &options) {
         state.setDecay(true);
         state.setWeightDecayAttr(builder.getF64FloatAttr(*group.decay));
       }
-      state.setByElement(group.byElement);
+      state.setByElement(group.byElement.value_or(false));
+      if (group.byElement)
+        decided.insert(state);
     }
     if (!names)
       return wrong("--group=" + option + " must name a parameter that trains" +
@@ -124,5 +126,6 @@ LogicalResult dtcc::applyGroups(ModuleOp module, const Options &options) {
     if (!has)
       return wrong("--group=" + option + " must name a parameter that no group before it names");
   }
+  tellOfEmbeddings(module, [&](graph::StateOp state) { return decided.contains(state); });
   return success();
 }
