@@ -118,6 +118,7 @@ FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options, bo
   options.hostMemory = cluster->host().memoryBytes;
   options.machine = cost::Machine::of(*cluster);
   options.latencyBytes = options.machine->latencyBytes();
+  options.bytesPerFlop = options.machine->bytesPerFlop();
   // Weights do not matter to a plan, and structures without any are welcome.
   if (options.emit == "plan" || options.emit == "onnx")
     options.init = "random";

@@ -90,6 +90,8 @@ struct Options {
   std::optional<cost::Machine> machine;
   /// Minimum size of a bucket that is gathered or reduced on its own, in bytes (cost::Machine::latencyBytes).
   double latencyBytes = cost::kLatencyBytes;
+  /// Bytes that ranks gather in the time of a FLOP (cost::Machine::bytesPerFlop).
+  double bytesPerFlop = 0;
   /// Peak of a device of the cluster in matrix products of --precision, in FLOP/s.
   double devicePeak = 0;
 

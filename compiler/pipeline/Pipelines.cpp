@@ -62,7 +62,7 @@ void dtcc::buildSpmdPipeline(OpPassManager &manager, const Options &options) {
   // Parameters are stored for their readers, and travel, in the type that these compute in.
   manager.addPass(spmd::createSpmdAssignComputeTypes());
   // Form the units that are gathered and reduced together.
-  manager.addPass(spmd::createSpmdFormUnits({options.latencyBytes}));
+  manager.addPass(spmd::createSpmdFormUnits({options.latencyBytes, options.bytesPerFlop}));
   // The program of a rank: local tensors, collectives, buckets.
   manager.addPass(spmd::createSpmdLowerToProgram());
   // Stages have few channels to each other, each with buffers of its own.

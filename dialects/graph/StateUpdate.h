@@ -25,6 +25,9 @@ struct StateUpdate {
 };
 StateUpdate updateOf(StateOp state, OptimizerAttrInterface optimizer);
 
+/// The steps of Newton and Schulz in which the optimizer of a state orthogonalizes it whole; 0 if it does not.
+int64_t orthogonalSteps(OptimizerAttrInterface own);
+
 /// The factor between the learning rate of a state and that of the step.
 double rateScaleOf(StateOp state, OptimizerAttrInterface optimizer);
 

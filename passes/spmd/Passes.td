@@ -121,6 +121,9 @@ def SpmdFormUnits : Pass<"spmd-form-units", "::mlir::ModuleOp"> {
     these units balances the cost of starting reductions against the last reduction, which nothing hides
     (planner/cost/BucketSize.h).
 
+    An optimizer that orthogonalizes whole matrices makes buckets larger: of each one a rank orthogonalizes a matrix that
+    other ranks have too, in the time of which ranks gather its FLOP times `bytes-per-flop`.
+
     Blocks and states smaller than `latency-bytes` are merged with their neighbours.
 
     Guarantees: all states of a unit are communicated in one type, f32 or their compute type.
@@ -133,6 +136,7 @@ def SpmdFormUnits : Pass<"spmd-form-units", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"latencyBytes", "latency-bytes", "double", "15e3", "bytes whose transfer takes as long as the start of a collective">,
+    Option<"bytesPerFlop", "bytes-per-flop", "double", "0", "bytes that all ranks gather in the time of a FLOP">,
   ];
   let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }

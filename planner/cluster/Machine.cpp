@@ -68,6 +68,12 @@ double Machine::straggling() const {
 
 double Machine::latencyBytes() const { return Collectives(fabric, constants).latencyBytes(ranks); }
 
+double Machine::bytesPerFlop() const {
+  const Kernels kernels(device, constants);
+  return Collectives(fabric, constants).gatherRate(ranks) /
+         std::max(kernels.productRate(Width::B16), kernels.productRate(Width::F32));
+}
+
 Machine Machine::withoutLatency() const {
   Machine machine = *this;
   machine.constants.collectiveLaunch = machine.constants.collectiveLatency = machine.constants.sendLatency = 0;

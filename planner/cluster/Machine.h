@@ -48,6 +48,8 @@ struct Machine {
   /// Bytes that the ranks of a node gather from each other in the time in which that starts: fewer are not worth a
   /// collective of their own. Where a node is one rank, of two nodes.
   double latencyBytes() const;
+  /// Bytes that all ranks gather from each other in the time of one FLOP of a large product of 16 bits.
+  double bytesPerFlop() const;
   /// A copy of the machine on which starting a collective costs nothing.
   Machine withoutLatency() const;
 };

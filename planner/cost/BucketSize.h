@@ -22,7 +22,8 @@ constexpr double kLatencyBytes = 15e3;
 /// The size of a bucket that costs least where `total` bytes of gradients are reduced while
 /// the backward pass makes them. Of n buckets the last has nothing to hide behind, and each
 /// costs its start: total / (n * bandwidth) + n * latency is least where a bucket holds
-/// sqrt(total * latencyBytes).
+/// sqrt(total * latencyBytes). Whatever else a bucket costs counts as bytes that move in that time: with Muon, a matrix
+/// that several ranks orthogonalize.
 double bucketBytes(double total, double latencyBytes);
 
 } // namespace dtcc::cost

@@ -80,8 +80,14 @@ double Collectives::linkRate(int64_t ranks) const {
   return rate * std::min(1.0, double(ranks - 1) / double(std::min<int64_t>(fabric.link.peers, fabric.domain - 1)));
 }
 
+/// Bytes of which the start of a collective is a small part.
+constexpr double kLarge = 1e9;
+
+double Collectives::gatherRate(int64_t ranks) const {
+  return kLarge / seconds({CollectiveKind::AllGather, kLarge, {std::max<int64_t>(2, ranks), 1}});
+}
+
 double Collectives::latencyBytes(int64_t ranks) const {
-  constexpr double kLarge = 1e9;
   const Group near{std::max<int64_t>(2, std::min(ranks, fabric.domain)), 1};
   const double start = seconds({CollectiveKind::AllGather, 1, near});
   return start * kLarge / (seconds({CollectiveKind::AllGather, kLarge, near}) - start);

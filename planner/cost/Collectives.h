@@ -64,6 +64,8 @@ public:
   double busRate(const Spread &spread) const;
   /// Bytes whose gather among the nearest of `ranks` ranks takes as long as starting one: latency times bandwidth.
   double latencyBytes(int64_t ranks) const;
+  /// Bytes a second that `ranks` ranks gather from each other while large amounts move.
+  double gatherRate(int64_t ranks) const;
 
 private:
   /// Bandwidth of the wires of a device that lead to the other `ranks` - 1 members of a group in its node.

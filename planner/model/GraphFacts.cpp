@@ -128,12 +128,9 @@ void GraphFacts::findMatrices(graph::UpdateOp update) {
     auto state = input.states.lookup<graph::StateOp>(read.getState());
     if (!block || !state || !updated.contains(read.getState()) || !seen.insert(read.getState()).second)
       continue;
-    auto own = cast<graph::OptimizerAttrInterface>(graph::updateOf(state, optimizer).optimizer);
-    if (own.getTensorNeed() != graph::TensorNeed::Matrices)
+    const auto steps = double(graph::orthogonalSteps(graph::updateOf(state, optimizer).optimizer));
+    if (steps == 0)
       continue;
-    // The first of the parameters is the number of steps.
-    Builder builder(step.getContext());
-    const double steps = double(cast<IntegerAttr>(own.getTensorParameters(builder).front()).getInt());
     const int64_t rows = state.getSavedShape()[0], columns = state.getSavedShape()[1];
     const double flopsOfStep = orthogonalizeFlops(rows, columns), flops = steps * flopsOfStep;
     const uint32_t type = input.blocks.blocks()[*block].type;

@@ -205,6 +205,13 @@ StateUpdate dtcc::graph::updateOf(StateOp state, OptimizerAttrInterface optimize
   return {own, own.getLearningRate() * scale, state.getDecay() ? decay : 0};
 }
 
+int64_t dtcc::graph::orthogonalSteps(OptimizerAttrInterface own) {
+  if (own.getTensorNeed() != TensorNeed::Matrices)
+    return 0;
+  Builder builder(own.getContext());
+  return cast<IntegerAttr>(own.getTensorParameters(builder).front()).getInt();
+}
+
 double dtcc::graph::rateScaleOf(StateOp state, OptimizerAttrInterface optimizer) {
   OptimizerAttrInterface own = optimizer.optimizerOf(state.getSavedShape(), state.getByElement());
   double scale = state.getLrScale() ? state.getLrScale()->convertToDouble() : 1, base = optimizer.getLearningRate();

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/StateUpdate.h"
 #include "dialects/interfaces/Bytes.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -22,6 +22,7 @@
 #include "passes/spmd/partition/UpdatePhase.h"
 #include "planner/cost/BucketSize.h"
 #include "planner/parallelism/StateTable.h"
+#include "runtime/abi/OrthogonalizeWorkspace.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -36,6 +37,8 @@ class UnitFormer {
 public:
   UnitFormer(ModuleOp module, func::FuncOp step, const Mesh &mesh)
       : module(module), mesh(mesh), early(updatesEarly(module, mesh)) {
+    for (auto update : step.getOps<graph::UpdateOp>())
+      optimizer = cast<graph::OptimizerAttrInterface>(update.getOptimizer());
     for (Operation &op : step.getBody().front()) {
       positions[&op] = positions.size();
       for (const StateAccess &access : stateAccesses(&op))
@@ -46,7 +49,8 @@ public:
     }
   }
 
-  void run(double latencyBytes) {
+  /// `bytesPerFlop`: of what an optimizer does once more for each bucket.
+  void run(double latencyBytes, double bytesPerFlop) {
     // States that stay in f32 beside a narrow compute type (scales of norms) are exchanged in f32, so they have units
     // of their own. Index 1 holds the narrow states.
     std::vector<Entry> blocks[2], buckets[2];
@@ -77,7 +81,8 @@ public:
       name(blocks[narrow], [&](const auto &members) { return unitsByBlock(members, latencyBytes); });
     for (bool narrow : {true, false})
       // One bucket has no order to tell.
-      if (double most = cost::bucketBytes(total[narrow], latencyBytes); most < total[narrow])
+      if (double most = cost::bucketBytes(total[narrow], latencyBytes + bytesPerFlop * flopsOfMatrix(buckets[narrow]));
+          most < total[narrow])
         name(buckets[narrow], [&](const auto &members) { return unitsBySize(members, most); });
   }
 
@@ -87,6 +92,20 @@ private:
     UnitMember member;
     size_t order = 0, number = 0;
   };
+
+  /// FLOP in which the optimizer orthogonalizes the mean of the matrices among `entries`; 0 if there are none. Early
+  /// updates are asked for to save memory, of which large buckets take some.
+  double flopsOfMatrix(ArrayRef<Entry> entries) const {
+    double flops = 0, count = 0;
+    for (Entry entry : entries)
+      if (int64_t steps =
+              optimizer && !early ? graph::orthogonalSteps(graph::updateOf(entry.state, optimizer).optimizer) : 0) {
+        ArrayRef<int64_t> sizes = entry.state.getSavedShape();
+        flops += double(steps) * orthogonalizeFlops(sizes[0], sizes[1]);
+        ++count;
+      }
+    return count > 0 ? flops / count : 0;
+  }
 
   static double width(TensorType type) { return double(getElementBytes(type.getElementType())); }
 
@@ -131,6 +150,7 @@ private:
   const Mesh &mesh;
   /// Whether a gradient is read, and its memory free, once its unit is complete.
   bool early;
+  graph::OptimizerAttrInterface optimizer;
   llvm::StringMap<Value> gradients;
   llvm::DenseMap<Operation *, size_t> positions;
   llvm::StringMap<Operation *> reads;
@@ -144,7 +164,7 @@ struct FormUnits : impl::SpmdFormUnitsBase<FormUnits> {
     if (failed(found))
       return signalPassFailure();
     Mesh mesh = toMesh(found->second);
-    UnitFormer(getOperation(), found->first, mesh).run(latencyBytes);
+    UnitFormer(getOperation(), found->first, mesh).run(latencyBytes, bytesPerFlop);
     if (wantsEarlyUpdates(getOperation()) && !updatesEarly(getOperation(), mesh))
       getOperation().emitRemark("--update=early changes nothing: one micro-batch without a pipeline must complete the "
                                 "gradients, got: micro-batches: ")

@@ -2,6 +2,9 @@
 // RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=dp=2,microbatches=2,zero=3" --spmd-form-units="latency-bytes=16" --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=FULL
 // RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=dp=2,microbatches=2,zero=2" --spmd-form-units="latency-bytes=16" --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=GRAD
 // RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=dp=2,zero=1" --spmd-form-units="latency-bytes=64" --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=ONE
+// RUN: sed 's/#graph.adam<\([^>]*\)>/#graph.muon<lr = 0.1, momentum = 0.9, weight_decay = 0.1, nesterov = true, steps = 5, a = 3.4445, b = -4.775, c = 2.0315, eps = 1.0e-7, match_rms = false, rest = #graph.adam<\1>>/' %S/Inputs/mlp.mlir > %t
+// RUN: dtcc-opt %t --spmd-apply-plan="parallelism=dp=2,zero=1" --spmd-form-units="latency-bytes=64 bytes-per-flop=1e-3" | FileCheck %s --check-prefix=SMALL
+// RUN: dtcc-opt %t --spmd-apply-plan="parallelism=dp=2,zero=1" --spmd-form-units="latency-bytes=64 bytes-per-flop=1" | FileCheck %s --check-prefix=MATRICES
 // RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=dp=2,microbatches=2,zero=0" --spmd-form-units --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=LATE
 // RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="plan=%S/Inputs/mlp-hybrid.json" --spmd-form-units --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=HYBRID
 // RUN: dtcc-opt %S/Inputs/blocks.mlir --graph-differentiate --spmd-apply-plan="parallelism=dp=2,zero=3" --spmd-form-units | FileCheck %s --check-prefix=BLOCKS
@@ -47,6 +50,11 @@
 // ONE-NEXT: spmd.reduce_bucket @grads.0 scatter ["dp"]
 // ONE: spmd.phase @update
 // ONE-NOT: reduce_bucket
+
+// A rank orthogonalizes one matrix more for each bucket: the longer that takes, the larger are buckets.
+// SMALL: graph.state @w1 {{.*}}spmd.unit = "b1 .. w1"
+// SMALL: graph.state @w2 {{.*}}spmd.unit = "w2"
+// MATRICES-NOT: spmd.unit
 
 // With several, whole gradients are reduced once, in the backward pass of the last. 472 bytes are one bucket.
 // LATE: spmd.phase @microbatch repeat 2
