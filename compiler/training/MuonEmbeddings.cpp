@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/training/OptimizerOption.h"
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/StateUpdate.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -24,16 +24,16 @@ static graph::StateOp stateOf(Value value, ModuleOp module) {
 
 void dtcc::tellOfEmbeddings(ModuleOp module, llvm::function_ref<bool(graph::StateOp)> isDecided) {
   auto optimizer = cast<graph::OptimizerAttrInterface>(module->getAttr(graph::kOptimizerAttr));
+  if (!isa<graph::MuonAttr>(optimizer))
+    return;
   llvm::SetVector<StringRef> names;
   module.walk([&](Operation *op) {
     auto gather = dyn_cast<graph::GatherOp>(op);
     if (!isa<graph::EmbeddingOp>(op) && (!gather || gather.getAxis() != 0))
       return;
     graph::StateOp state = stateOf(op->getOperand(0), module);
-    if (!state || !state.getTrainable() || isDecided(state))
-      return;
-    auto own = optimizer.optimizerOf(state.getSavedShape(), state.getByElement());
-    if (own.getTensorNeed() == graph::TensorNeed::Matrices)
+    if (state && state.getTrainable() && !isDecided(state) &&
+        graph::orthogonalSteps(graph::updateOf(state, optimizer).optimizer))
       names.insert(state.getSavedName());
   });
   if (names.empty())

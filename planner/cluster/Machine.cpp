@@ -69,9 +69,7 @@ double Machine::straggling() const {
 double Machine::latencyBytes() const { return Collectives(fabric, constants).latencyBytes(ranks); }
 
 double Machine::bytesPerFlop() const {
-  const Kernels kernels(device, constants);
-  return Collectives(fabric, constants).gatherRate(ranks) /
-         std::max(kernels.productRate(Width::B16), kernels.productRate(Width::F32));
+  return Collectives(fabric, constants).gatherRate(ranks) / Kernels(device, constants).orthogonalRate();
 }
 
 Machine Machine::withoutLatency() const {

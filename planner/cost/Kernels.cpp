@@ -57,6 +57,8 @@ double Kernels::productRate(Width width) const {
   return device.peak(width) * share;
 }
 
+double Kernels::orthogonalRate() const { return std::max(productRate(Width::B16), productRate(Width::F32)); }
+
 double Kernels::seconds(const Gemm &gemm) const {
   static constexpr double kBytes[kWidths] = {4, 2, 1, 0.5};
   // Tiles of a processor are small, and its threads wait for nobody to start them.
@@ -96,11 +98,8 @@ double Kernels::seconds(const Orthogonalized &matrix) const {
   const double side = std::min(matrix.rows, matrix.columns), length = std::max(matrix.rows, matrix.columns);
   // Passes read a sum of f32, or two numbers of bf16, and write what becomes of it.
   const double square = 8 * side * side, cells = 8 * side * length;
-  if (device.architecture == Architecture::Cpu) {
-    // Processors without products of bf16 multiply the same numbers in f32.
-    const double rate = std::max(productRate(Width::B16), productRate(Width::F32));
-    return matrix.steps * matrix.stepFlops / rate + (1 + 2 * matrix.steps) * secondsForStream(cells);
-  }
+  if (device.architecture == Architecture::Cpu)
+    return matrix.steps * matrix.stepFlops / orthogonalRate() + (1 + 2 * matrix.steps) * secondsForStream(cells);
   auto pass = [&](double bytes) { return std::max(constants.graphLaunch, secondsForStream(bytes)); };
   auto product = [&](double n, double k) {
     Gemm gemm{side, n, k};

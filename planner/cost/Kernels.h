@@ -43,6 +43,9 @@ public:
   double seconds(const Work &work, bool backward = false) const;
   /// FLOP/s that a large product reaches.
   double productRate(Width width) const;
+  /// FLOP/s of large products of numbers of bf16: where products of f32 are faster, the same numbers are multiplied in
+  /// f32.
+  double orthogonalRate() const;
 
 private:
   const Device &device;

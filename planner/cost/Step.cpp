@@ -231,12 +231,11 @@ double Pricer::shareOfMatrices(const HeldParameters &held) const {
   double beside = matrices.largestOfLayers;
   if (!row.gradient && beside > 0) {
     const double total = 4 * (held.shared + held.experts);
-    const double rate = std::max(kernels.productRate(Width::B16), kernels.productRate(Width::F32));
     // As passes/spmd/partition/FormUnits.cpp has it. Programs for processors keep small buckets, which take less
     // memory.
     const bool isCpu = problem.device.architecture == Architecture::Cpu;
     const double besideBytes =
-        isCpu ? 0 : collectives.gatherRate(plan.ranks()) * matrices.flops / matrices.count / rate;
+        isCpu ? 0 : collectives.gatherRate(plan.ranks()) * matrices.flops / matrices.count / kernels.orthogonalRate();
     const double most = bucketBytes(total, collectives.latencyBytes(plan.ranks()) + besideBytes);
     const double buckets = std::max(1.0, total / most);
     beside = std::min(beside, matrices.largest + buckets * matrices.flops / matrices.count);

@@ -143,11 +143,11 @@ void Orthogonalization::runIn(ThreadTeam &team, const TeamScratch &scratch, std:
       product.blocks[i].run(team, scratch, problem);
     }
   };
-  // A number of a * from + b * sums, rounded once.
+  // Returns a * from + b * sum of one cell, rounded once.
   auto combined = [](float a, const Held *from, float b, const float *sum) {
     return Number::round((a == 0 ? 0 : a * Number::load(*from)) + b * *sum);
   };
-  // The same of all cells of a symmetric product, of which `sums` lacks what stands above its blocks.
+  // Combines all cells of a symmetric product. `sums` lacks those above its blocks, which equal others below.
   auto combineSymmetric = [&](const Product &product, float a, const Held *from, float b, Held *to) {
     constexpr int64_t width = 16; // rows whose sums share a line of the cache
     const int64_t strips = (side + width - 1) / width;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/StateUpdate.h"
 #include "passes/exec/bufferize/OpRules.h"
 #include "passes/exec/commands/OrthogonalWork.h"
 #include "runtime/abi/dtcc_rt.h"
@@ -242,8 +242,8 @@ static LogicalResult lowerOrthogonalize(spmd::OrthogonalizeOp op, Bufferizer &b)
       b.library(op, "orthogonalize", denseView(op.getWhole(), b), b.view(b.place(op.getDirection())), all,
                 /*updates=*/false, orthogonalBytes(op, op.getBucketAttr(), OrthogonalizeOn::Processor));
   const int64_t share = cast<ShapedType>(op.getDirection().getType()).getNumElements();
-  const int64_t steps = cast<IntegerAttr>(all[3]).getInt();
-  command.setFlops(llvm::APFloat(double(steps) * orthogonalWork(op, op.getBucketAttr(), share).flopsOfStep));
+  const auto steps = double(graph::orthogonalSteps(*optimizer));
+  command.setFlops(llvm::APFloat(steps * orthogonalWork(op, op.getBucketAttr(), share).flopsOfStep));
   return success();
 }
 
