@@ -27,6 +27,9 @@ OpenMp load(bool oversubscribed) {
     return result;
   result.parallel = reinterpret_cast<decltype(result.parallel)>(dlsym(library, "GOMP_parallel"));
   result.threadNumber = reinterpret_cast<decltype(result.threadNumber)>(dlsym(library, "omp_get_thread_num"));
+  result.teamThreads = reinterpret_cast<decltype(result.teamThreads)>(dlsym(library, "omp_get_num_threads"));
+  result.threadLimit = reinterpret_cast<decltype(result.threadLimit)>(dlsym(library, "omp_get_thread_limit"));
+  result.setDynamic = reinterpret_cast<decltype(result.setDynamic)>(dlsym(library, "omp_set_dynamic"));
   result.setThreads = reinterpret_cast<decltype(result.setThreads)>(dlsym(library, "omp_set_num_threads"));
   return result;
 }
@@ -35,7 +38,9 @@ OpenMp load(bool oversubscribed) {
 
 const OpenMp *openMp(bool oversubscribed) {
   static const OpenMp table = load(oversubscribed);
-  return table.parallel && table.threadNumber && table.setThreads ? &table : nullptr;
+  bool isWhole = table.parallel && table.threadNumber && table.teamThreads && table.threadLimit && table.setThreads &&
+                 table.setDynamic;
+  return isWhole ? &table : nullptr;
 }
 
 } // namespace dtcc::rt

@@ -22,7 +22,10 @@ namespace dtcc::rt {
 struct OpenMp {
   void (*parallel)(void (*function)(void *), void *data, unsigned threads, unsigned flags); /* GOMP_parallel */
   int (*threadNumber)();                                                                    /* omp_get_thread_num */
-  void (*setThreads)(int count); /* omp_set_num_threads, of the calling thread */
+  int (*teamThreads)();                                                                     /* omp_get_num_threads */
+  int (*threadLimit)();                                                                     /* omp_get_thread_limit */
+  void (*setThreads)(int count);   /* omp_set_num_threads, of the calling thread */
+  void (*setDynamic)(int dynamic); /* omp_set_dynamic, of the calling thread */
 };
 
 /// Opens libgomp on the first call; null if it is not installed. Waiting threads

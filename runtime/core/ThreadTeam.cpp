@@ -36,18 +36,20 @@ void runPart(Region &region, int part) {
 
 void regionEntry(void *data) {
   Region &region = *static_cast<Region *>(data);
-  int part = openMp()->threadNumber();
-  if (part >= region.parts)
-    return;
-  try {
-    runPart(region, part);
-  } catch (...) {
-    // An exception may not cross libgomp's frames. The first part's is kept, as if
-    // the loop had run in order.
-    std::lock_guard<std::mutex> guard(region.lock);
-    if (!region.failure || part < region.failedPart) {
-      region.failure = std::current_exception();
-      region.failedPart = part;
+  // libgomp starts fewer threads than it is asked for where OMP_THREAD_LIMIT or a lack of resources says so. The
+  // parts of absent threads must be run all the same; no part waits for another, so any thread may run several.
+  const int threads = openMp()->teamThreads();
+  for (int part = openMp()->threadNumber(); part < region.parts; part += threads) {
+    try {
+      runPart(region, part);
+    } catch (...) {
+      // An exception may not cross libgomp's frames. The first part's is kept, as if
+      // the loop had run in order.
+      std::lock_guard<std::mutex> guard(region.lock);
+      if (!region.failure || part < region.failedPart) {
+        region.failure = std::current_exception();
+        region.failedPart = part;
+      }
     }
   }
 }
@@ -58,9 +60,12 @@ ThreadTeam::ThreadTeam(int threads) : count(threads) {
   if (threads < 1)
     fail("threads of a rank must be at least 1, got: ", threads);
   const OpenMp *library = openMp();
-  if (library)
-    library->setThreads(threads);
-  else if (threads > 1)
+  if (library) {
+    // OMP_DYNAMIC would let libgomp take fewer threads on a busy machine, and start the others anew for a later loop.
+    library->setDynamic(0);
+    // oneDNN divides its work by this number beforehand, so the number must be one that libgomp can give.
+    library->setThreads(std::min(threads, library->threadLimit()));
+  } else if (threads > 1)
     fail("cannot open libgomp.so.1, which ", threads, " threads a rank need: install it, or give --threads=1");
 }
 
