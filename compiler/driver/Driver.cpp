@@ -272,10 +272,7 @@ LogicalResult Driver::train() {
   return runPasses("graph", [&](OpPassManager &manager) { buildGraphPipeline(manager, options); });
 }
 
-LogicalResult Driver::shiftLabels() {
-  decideLabelShift(module);
-  return success();
-}
+LogicalResult Driver::shiftLabels() { return decideLabelShift(module); }
 
 LogicalResult Driver::plan() {
   if (options.verify)

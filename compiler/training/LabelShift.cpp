@@ -111,10 +111,23 @@ std::optional<int64_t> dtcc::findShiftInside(ModuleOp module) {
   return agree ? inside : std::nullopt;
 }
 
-void dtcc::decideLabelShift(ModuleOp module) {
+/// Checks an attribute of the module that counts positions, which a text may hold with any number.
+static LogicalResult checkPositions(ModuleOp module, StringRef name) {
+  Attribute held = module->getAttr(name);
+  auto number = dyn_cast_or_null<IntegerAttr>(held);
+  if (!held ||
+      (number && number.getType().isSignlessInteger(64) && number.getInt() >= 0 && number.getInt() <= int64_t(1) << 31))
+    return success();
+  return module.emitError() << name << " must be a 64-bit integer from 0 to 2^31, got: " << held;
+}
+
+LogicalResult dtcc::decideLabelShift(ModuleOp module) {
+  for (StringRef name : {"graph.loss_shift", "dtcc.label_shift"})
+    if (failed(checkPositions(module, name)))
+      return failure();
   auto step = module.lookupSymbol<FunctionOpInterface>("step");
   if (!step || module->hasAttr("dtcc.label_shift") || !hasRole(step, "tokens") || !hasRole(step, "labels"))
-    return;
+    return success();
   StringRef by = "as its export says";
   std::optional<int64_t> inside;
   if (auto said = module->getAttrOfType<IntegerAttr>("graph.loss_shift")) {
@@ -128,6 +141,7 @@ void dtcc::decideLabelShift(ModuleOp module) {
   Builder builder(module.getContext());
   module->setAttr("dtcc.label_shift", builder.getI64IntegerAttr(shift));
   module->setAttr("dtcc.label_shift_by", builder.getStringAttr(by));
+  return success();
 }
 
 int64_t dtcc::labelShift(ModuleOp module) {

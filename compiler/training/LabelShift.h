@@ -32,8 +32,9 @@ inline constexpr llvm::StringLiteral kLabelShiftIsAGuess = "as most models expec
 
 /// Decides `dtcc.label_shift` of a module with @step: by `graph.loss_shift`, what the
 /// export says its loss shifts, else by findShiftInside, else 1. Nothing for a model
-/// without tokens and labels, or where it was decided before.
-void decideLabelShift(mlir::ModuleOp module);
+/// without tokens and labels, or where it was decided before. Fails with a message if an
+/// attribute holds no possible number of positions.
+llvm::LogicalResult decideLabelShift(mlir::ModuleOp module);
 
 /// The decision; 0 if none was made.
 int64_t labelShift(mlir::ModuleOp module);

@@ -60,6 +60,8 @@ PromptWindow::PromptWindow(const Image &image)
       shift(image.training().label_shift) {
   int64_t positions = tokens->dims[1].size, ofLabels = labels->dims[1].size;
   // The label of the token behind n known ones stands at n - shift.
+  if (shift > 1)
+    fail("generation needs a model whose labels lie at most 1 position behind their tokens, got: ", shift);
   most = std::min(positions, ofLabels - 1 + shift);
   if (most < 1)
     fail("generation needs windows of at least 2 tokens, got: ", positions);

@@ -31,7 +31,8 @@ LogicalResult Manifest::read(const Model &model) {
       return emitError(model.loc()) << "the metadata 'dtcc.manifest' must be of version 1 and list parameters";
     present = true;
     if (const llvm::json::Object *described = facts->getObject("loss")) {
-      shift = described->getInteger("shift");
+      if (failed(readShift(*described, model)))
+        return failure();
       loss = described->getString("output").value_or("").str();
     }
     if (const llvm::json::Value *forms = facts->get("adapters"))
@@ -62,6 +63,20 @@ LogicalResult Manifest::read(const Model &model) {
           if (std::optional<StringRef> name = row->getString("initializer"))
             addName(*row, *name);
   }
+  return success();
+}
+
+LogicalResult Manifest::readShift(const llvm::json::Object &described, const Model &model) {
+  const llvm::json::Value *said = described.get("shift");
+  if (!said || said->getAsNull())
+    return success();
+  // A loss compares each position with its own label or with a later one. No window is as long as the bound.
+  constexpr int64_t most = int64_t(1) << 31;
+  shift = said->getAsInteger();
+  if (!shift || *shift < 0 || *shift > most)
+    return emitError(model.loc()) << "the shift of the loss in the metadata 'dtcc.manifest' must be an integer from 0 "
+                                     "to 2^31, got: "
+                                  << llvm::formatv("{0}", *said).str();
   return success();
 }
 

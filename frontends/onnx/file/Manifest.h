@@ -61,6 +61,7 @@ public:
   std::optional<int64_t> lossShift() const { return shift; }
 
 private:
+  mlir::LogicalResult readShift(const llvm::json::Object &described, const Model &model);
   mlir::LogicalResult readBuffers(const llvm::json::Object &facts, const Model &model);
   void addName(const llvm::json::Object &row, llvm::StringRef initializer);
 

@@ -7,6 +7,8 @@
 
 #include "runtime/generate/Sampler.h"
 #include "runtime/core/Error.h"
+#include "runtime/generate/PromptWindow.h"
+#include "tests/unit/runtime/DataProgram.h"
 #include "gtest/gtest.h"
 
 #include <cmath>
@@ -73,6 +75,23 @@ TEST(SamplerTest, NeverDrawsAMaskedToken) {
   options.temperature = 1;
   for (uint64_t number = 0; number < 200; ++number)
     EXPECT_NE(pickToken(logits, options, 3, number), 1);
+}
+
+TEST(PromptWindowTest, TakesLabelsAtMostAPositionBehindTheirTokens) {
+  for (int64_t shift : {0, 1, 2, 1 << 20}) {
+    test::TokenModel model;
+    model.b.header.training.label_shift = shift;
+    const Image &image = model.image();
+    EXPECT_EQ(test::failure([&] {
+                PromptWindow window(image);
+                const int64_t known[] = {3};
+                window.show(known, 0);
+              }),
+              shift < 2 ? ""
+                        : message("generation needs a model whose labels lie at most 1 position behind their tokens, "
+                                  "got: ",
+                                  shift));
+  }
 }
 
 } // namespace

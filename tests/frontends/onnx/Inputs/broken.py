@@ -149,6 +149,11 @@ survive("wide", write("wide", model([node("Sum", ["x"] * 3000, ["a"]), node("Con
 deep = model([node("Relu", ["x"], ["y"])])
 deep.metadata_props.add(key="dtcc.manifest", value="[" * 100000)
 refused("deep", deep, "the metadata 'dtcc.manifest' is not JSON: [1:65, byte=64]: lists and objects must lie at most 64 deep")
+for name, shift in ("low", str(-(1 << 63))), ("ahead", "-1"), ("far", "2147483649"), ("whole", "1.5"), ("text", '"1"'):
+    shifted = model([node("Relu", ["x"], ["y"])])
+    shifted.metadata_props.add(key="dtcc.manifest", value='{"version": 1, "parameters": [], "loss": {"shift": %s}}' % shift)
+    refused("shift-" + name, shifted, "the shift of the loss in the metadata 'dtcc.manifest' must be an integer from 0 to 2^31, "
+            "got: " + shift)
 
 # Shapes and types.
 refused("rank", model([node("Relu", ["x"], ["y"])], inputs=[value("x", [1] * 33)]), "at most 32 dimensions, got: 33")
