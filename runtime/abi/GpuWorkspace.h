@@ -23,7 +23,7 @@ namespace dtcc::gpu_workspace {
 inline constexpr const char *arenaName = "operations";
 
 /// The arena of messages on their way between stages. For each communicator and receiver it holds as many pieces as
-/// messages may be under way, each of the size of the largest message.
+/// messages may be under way, each of the size of the largest message; for each sender as many as a phase receives.
 inline constexpr const char *messagesName = "messages";
 
 /// A product by cublasLt: its algorithms are chosen among those that need no more.

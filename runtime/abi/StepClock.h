@@ -11,9 +11,12 @@
 //
 // Commands of a stream run in order, each behind what it waits for; an action begins when all
 // streams of the one before have ended. A send takes its seconds to copy the message and goes
-// on, while there is room for one more on its way; a receive takes its own to bring it over,
-// from when both sides are there. Streams that run at the same time do not slow each other
-// here, nor do messages that share a link.
+// on, while there is room for one more on its way; the seconds of a receive bring it over.
+// Where streams overlap, a message comes on a stream of its own from when it was sent and the
+// action before its receiver's began, one behind the other on a channel, and the receiver
+// copies it (runtime/cuda/collective/NcclMessages.h). Else it comes when both sides are there.
+// Streams that run at the same time do not slow each other here, nor do messages that share a
+// link.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +30,7 @@
 #include <limits>
 #include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace dtcc {
@@ -64,7 +68,10 @@ public:
 
   /// Issues the next command of a stage, in the order in which its rank issues commands.
   void issue(size_t stage, uint32_t command, uint32_t slot);
-  void endAction(size_t stage) { stages[stage].log.push_back({kEndOfAction, 0}); }
+  void endAction(size_t stage) {
+    stages[stage].log.push_back({kEndOfAction, 0});
+    ++stages[stage].actionsIssued;
+  }
 
   /// Runs all that was issued. False if a message is waited for that nobody sends, or room for one.
   bool run();
@@ -80,24 +87,31 @@ private:
   struct Issued {
     uint32_t command, slot;
   };
-  /// Messages of a communicator from one stage to another, in order: when they were copied, and were there.
+  /// Messages of a communicator from one stage to another, in order: the seconds of their copies, and when they were
+  /// copied, had come over and were taken by their receiver.
   struct Channel {
-    std::vector<double> sent, received;
-    size_t room = 0;
+    std::vector<double> copies, sent, received, taken;
+    /// Messages that may wait on the side of the sender, and on that of the receiver: as many as an action receives.
+    size_t room = 0, slots = 1;
+    /// The action of the receiver that was issued last, and its messages.
+    size_t action = 0, ofAction = 0;
   };
   struct Stage {
     std::vector<Issued> log;
     size_t next = 0;
-    double actionBegin = 0, latest = 0;
-    std::vector<double> streams;            /* when each is free */
-    std::vector<double> ended;              /* by command: when it ended last */
-    std::map<uint32_t, Channel *> channels; /* by command that sends or receives */
+    size_t actionsIssued = 0;
+    double beforeBegin = 0, actionBegin = 0, latest = 0; /* of the action before, and of this one */
+    std::vector<double> streams;                         /* when each is free */
+    std::vector<double> ended;                           /* by command: when it ended last */
+    std::map<uint32_t, Channel *> channels;              /* by command that sends or receives */
     std::vector<Span> spans;
   };
 
   size_t peerStage(const dtcc_command &row) const;
   uint32_t streamOf(const dtcc_command &row) const { return overlaps ? row.stream : 0; }
   bool runNext(Stage &stage);
+  /// When the next message of a channel has come over, which takes `seconds`.
+  double arrival(const Channel &channel, const Stage &receiver, double seconds) const;
 
   Tables tables;
   bool overlaps;
@@ -121,21 +135,36 @@ inline void StepClock::issue(size_t stage, uint32_t command, uint32_t slot) {
   if (row.kind != DTCC_SEND && row.kind != DTCC_RECEIVE)
     return;
   Channel *&channel = stages[stage].channels[command];
-  if (channel)
-    return;
-  size_t from = stage, to = peerStage(row);
-  if (row.kind == DTCC_RECEIVE)
-    std::swap(from, to);
-  channel = &channels[{row.communicator, from, to}];
-  if (row.kind == DTCC_SEND)
-    channel->room += static_cast<size_t>(tables.attributes[row.first_attribute + 1]);
+  if (!channel) {
+    size_t from = stage, to = peerStage(row);
+    if (row.kind == DTCC_RECEIVE)
+      std::swap(from, to);
+    channel = &channels[{row.communicator, from, to}];
+    if (row.kind == DTCC_SEND)
+      channel->room += static_cast<size_t>(tables.attributes[row.first_attribute + 1]);
+  }
+  if (row.kind == DTCC_RECEIVE) {
+    if (std::exchange(channel->action, stages[stage].actionsIssued) != stages[stage].actionsIssued)
+      channel->ofAction = 0;
+    channel->slots = std::max(channel->slots, ++channel->ofAction);
+  }
+}
+
+inline double StepClock::arrival(const Channel &channel, const Stage &receiver, double seconds) const {
+  const size_t next = channel.received.size();
+  double begin = std::max(channel.sent[next], receiver.beforeBegin);
+  if (next > 0)
+    begin = std::max(begin, channel.received.back());
+  if (next >= channel.slots)
+    begin = std::max(begin, channel.taken[next - channel.slots]);
+  return begin + seconds;
 }
 
 /// False if it waits for another stage.
 inline bool StepClock::runNext(Stage &stage) {
   auto [number, slot] = stage.log[stage.next];
   if (number == kEndOfAction) {
-    stage.actionBegin = stage.latest;
+    stage.beforeBegin = std::exchange(stage.actionBegin, stage.latest);
     ++stage.next;
     return true;
   }
@@ -156,16 +185,20 @@ inline bool StepClock::runNext(Stage &stage) {
         return false;
       begin = std::max(begin, channel.received[freed]);
     }
+    channel.copies.push_back(row.seconds);
     channel.sent.push_back(begin + row.seconds);
-  } else if (row.kind == DTCC_RECEIVE) {
+  }
+  double end = begin + row.seconds;
+  if (row.kind == DTCC_RECEIVE) {
     Channel &channel = *stage.channels[number];
     size_t next = channel.received.size();
     if (next >= channel.sent.size())
       return false;
     begin = std::max(begin, channel.sent[next]);
-    channel.received.push_back(begin + row.seconds);
+    channel.received.push_back(overlaps ? arrival(channel, stage, row.seconds) : begin + row.seconds);
+    end = std::max(begin, channel.received.back()) + (overlaps ? channel.copies[next] : 0);
+    channel.taken.push_back(end);
   }
-  double end = begin + row.seconds;
   stage.streams[stream] = stage.ended[number] = end;
   stage.latest = std::max(stage.latest, end);
   stage.spans.push_back({number, slot, begin, end});

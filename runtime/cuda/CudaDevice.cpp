@@ -437,6 +437,8 @@ void CudaDevice::fork(Stream &stream) {
   stream.forkedFrom = issued;
 }
 
+void CudaDevice::expect(uint32_t number) { groups.expect(setup.rank.image.commands()[number], streams[0].handle); }
+
 void CudaDevice::run(uint32_t number, void *const *buffers, const void *predicate) {
   Rank &rank = setup.rank;
   const dtcc_command &command = rank.image.commands()[number];

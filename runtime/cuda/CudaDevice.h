@@ -50,6 +50,7 @@ public:
   void uploadStates() override;
   void beginStep() override;
   void runPart(uint32_t number, const std::function<void()> &run) override;
+  void expect(uint32_t command) override;
   void run(uint32_t command, void *const *buffers, const void *predicate) override;
   void endAction() override;
   void endGradSquares() override;

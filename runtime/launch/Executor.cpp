@@ -84,6 +84,17 @@ std::vector<Executor::Part> Executor::findParts(const dtcc_range &range) const {
 void Executor::run(const std::vector<Part> &some, uint32_t firstNumber, int64_t slots, bool exchanges,
                    const std::function<void(int64_t)> &beforeSlot) {
   device.beginStep();
+  auto isRun = [this, slots, exchanges](const dtcc_action &action) {
+    const uint32_t use = rank.image.phases()[action.phase].use;
+    return action.slot < slots && (use == DTCC_PHASE_RUNS || (use == DTCC_PHASE_EXCHANGES_AVERAGES && exchanges));
+  };
+  // Parts lie one behind the other in the image.
+  const dtcc_action *end = some.empty() ? nullptr : some.back().actions.data() + some.back().actions.size();
+  auto expectFirstOf = [&](const dtcc_action *from) {
+    if (const dtcc_action *next = std::find_if(from, end, isRun); next != end)
+      expectMessages(*next);
+  };
+  expectFirstOf(some.empty() ? end : some.front().actions.data());
   for (uint32_t number = 0; number < some.size(); ++number) {
     const Part &part = some[number];
     for (int64_t slot : part.entered)
@@ -91,11 +102,12 @@ void Executor::run(const std::vector<Part> &some, uint32_t firstNumber, int64_t 
         rank.enterSlot(slot);
         beforeSlot(slot);
       }
-    device.runPart(firstNumber + number, [this, &part, slots, exchanges] {
+    device.runPart(firstNumber + number, [&] {
       for (const dtcc_action &action : part.actions)
-        if (const uint32_t use = rank.image.phases()[action.phase].use;
-            action.slot < slots && (use == DTCC_PHASE_RUNS || (use == DTCC_PHASE_EXCHANGES_AVERAGES && exchanges)))
+        if (isRun(action)) {
+          expectFirstOf(&action + 1);
           runAction(action);
+        }
     });
   }
 }
@@ -130,6 +142,17 @@ void Executor::exchangeAverages() {
   const dtcc_action &first = evaluation.front().actions.front();
   device.beginStep();
   device.runPart(static_cast<uint32_t>(parts.size() + evaluation.size()), [&] { runAction(first); });
+}
+
+void Executor::expectMessages(const dtcc_action &action) {
+  const dtcc_phase &phase = rank.image.phases()[action.phase];
+  for (uint32_t number = phase.first_command; number < phase.first_command + phase.command_count; ++number) {
+    const dtcc_command &command = rank.image.commands()[number];
+    const bool runs = command.only_slot == DTCC_NONE || command.only_slot == action.slot;
+    // What the device computes first may say that a message with a predicate is none.
+    if (command.kind == DTCC_RECEIVE && runs && command.predicate == DTCC_NONE)
+      device.expect(number);
+  }
 }
 
 void Executor::runAction(const dtcc_action &action) {

@@ -68,6 +68,8 @@ private:
   /// Runs the actions of slots below `slots`; those that exchange averages only with `exchanges`.
   void run(const std::vector<Part> &some, uint32_t firstNumber, int64_t slots, bool exchanges,
            const std::function<void(int64_t)> &beforeSlot);
+  /// Tells the device the messages that an action receives.
+  void expectMessages(const dtcc_action &action);
   void runAction(const dtcc_action &action);
   /// Completes the copies of parameters that a step leaves incomplete, if a step has run since the last time.
   void gatherCopies();

@@ -17,6 +17,7 @@
 #include "runtime/cuda/driver/GpuLauncher.h"
 #include "tests/conformance/CollectiveSuite.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <iostream>
@@ -32,6 +33,8 @@ namespace {
 
 constexpr int kSkipped = 77;
 constexpr uint64_t kBytes = 64 << 20;
+/// Messages of a member that may wait at its receiver.
+constexpr int64_t kReceived = 2;
 
 struct Skipped {
   std::string why;
@@ -122,14 +125,21 @@ public:
 
   /// The first message opens the pairs, when all have reserved theirs.
   void reserveSend(int64_t peer, int64_t bytes) override {
-    NcclMessages::Room &room = rooms[peer];
+    NcclMessages::Room &room = rooms.out[peer];
     ++room.messages, room.bytes = std::max(room.bytes, bytes);
+    // All ranks send alike.
+    for (int64_t other = 0; other < members; ++other)
+      rooms.in[other] = {kReceived, room.bytes};
   }
   void send(const void *data, int64_t bytes, int64_t peer) override {
     open();
     void *from = bench.load(data, bytes);
     messages->send(from, bytes, peer, bench.gpu.firstStream());
     bench.store(nullptr, from, 0);
+  }
+  void expect(int64_t bytes, int64_t peer) {
+    open();
+    messages->expect(bytes, peer, bench.gpu.firstStream());
   }
   void receive(void *data, int64_t bytes, int64_t peer) override {
     open();
@@ -194,9 +204,36 @@ private:
   Bench &bench;
   Watchdog *dog;
   std::unique_ptr<NcclCommunicator> group;
-  std::map<int64_t, NcclMessages::Room> rooms;
+  NcclMessages::Rooms rooms;
   std::unique_ptr<NcclMessages> messages;
 };
+
+/// Messages come to memory of their receiver before it receives them, and more are expected than fit there. The room
+/// is that of checkMessages.
+std::string checkExpected(OnGpus &group) {
+  const int64_t next = (group.index() + 1) % group.size(), previous = (group.index() + group.size() - 1) % group.size();
+  if (group.size() == 1)
+    return "";
+  std::string wrong;
+  for (int64_t round = 0; round < 10; ++round) {
+    const int64_t length = 512 * (round % 3 + 1), count = round % 4;
+    std::vector<int8_t> out(static_cast<size_t>(length)), in(out.size());
+    for (int64_t i = 0; i < count; ++i)
+      group.expect(length, previous);
+    for (int64_t i = 0; i < count; ++i) {
+      std::ranges::fill(out, static_cast<int8_t>(group.index() * 50 + 4 * round + i));
+      group.send(out.data(), length, next);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      group.receive(in.data(), length, previous);
+      const auto want = static_cast<int8_t>(previous * 50 + 4 * round + i);
+      for (int8_t value : in)
+        if (value != want && wrong.empty())
+          wrong = message("expected message ", i, " of round ", round, ": got ", int(value), ", expected ", int(want));
+    }
+  }
+  return wrong;
+}
 
 std::string runRank(Transport &transport, int64_t ranks, int64_t rank) {
   std::vector<int64_t> all(static_cast<size_t>(ranks));
@@ -212,6 +249,7 @@ std::string runRank(Transport &transport, int64_t ranks, int64_t rank) {
       {"large collectives", [&] { return checkLarge(gpus, Sums::AnyOrder); }},
       {"shifts", [&] { return checkShifts(gpus); }},
       {"messages", [&] { return checkMessages(gpus); }},
+      {"expected messages", [&] { return checkExpected(gpus); }},
       {"rows", [&] { return checkRows(static_cast<RowMover &>(gpus)); }},
   };
   std::string wrong;

@@ -137,21 +137,32 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
   return table;
 }
 
-/// Bytes of all messages that may be under way at a time.
+/// Bytes of all messages that may be under way at a time, and of those that an action receives.
 static int64_t messageBytes(ProgramOp program) {
   struct Room {
     int64_t messages = 0, bytes = 0;
   };
-  llvm::MapVector<std::pair<Attribute, int64_t>, Room> rooms;
-  program.walk([&](SendOp send) {
-    auto type = cast<MemRefType>(send.getIns()[0].getType());
-    Room &room = rooms[{send.getCommunicatorAttr(), send.getPeer()}];
-    room.messages += send.getRoom();
-    room.bytes = std::max(room.bytes, getBytes(type));
-  });
+  using Rooms = llvm::MapVector<std::pair<Attribute, int64_t>, Room>;
+  auto bytesOf = [](Value view) { return getBytes(cast<MemRefType>(view.getType())); };
+  Rooms out, in;
+  for (auto phase : program.getOps<PhaseOp>()) {
+    for (auto send : phase.getOps<SendOp>()) {
+      Room &room = out[{send.getCommunicatorAttr(), send.getPeer()}];
+      room.messages += send.getRoom();
+      room.bytes = std::max(room.bytes, bytesOf(send.getIns()[0]));
+    }
+    llvm::DenseMap<std::pair<Attribute, int64_t>, int64_t> received;
+    for (auto receive : phase.getOps<ReceiveOp>()) {
+      std::pair<Attribute, int64_t> channel(receive.getCommunicatorAttr(), receive.getPeer());
+      Room &room = in[channel];
+      room.messages = std::max(room.messages, ++received[channel]);
+      room.bytes = std::max(room.bytes, bytesOf(receive.getOuts()[0]));
+    }
+  }
   int64_t bytes = 0;
-  for (const auto &[link, room] : rooms)
-    bytes += room.messages * gpu_workspace::piece(room.bytes);
+  for (const Rooms *rooms : {&out, &in})
+    for (const auto &[channel, room] : *rooms)
+      bytes += room.messages * gpu_workspace::piece(room.bytes);
   return bytes;
 }
 

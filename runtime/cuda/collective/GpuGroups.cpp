@@ -50,14 +50,23 @@ void GpuGroups::openCollectives() {
 void GpuGroups::openMessages() {
   const Rank &rank = setup.rank;
   const std::vector<bool> used = usedBy(rank, [](const dtcc_command &command) { return command.kind == DTCC_SEND; });
-  std::vector<std::map<int64_t, NcclMessages::Room>> rooms(used.size());
-  for (const dtcc_command &command : rowsOf(rank.stage.commands, rank.image.commands()))
-    if (command.kind == DTCC_SEND) {
-      auto attributes = rank.image.attributes(command);
-      NcclMessages::Room &own = rooms[command.communicator][attributes[0]];
-      own.messages += attributes[1];
-      own.bytes = std::max(own.bytes, messageBytes(rank.image, command));
+  std::vector<NcclMessages::Rooms> rooms(used.size());
+  for (const dtcc_phase &phase : rowsOf(rank.stage.phases, rank.image.phases())) {
+    std::map<std::pair<uint32_t, int64_t>, int64_t> received;
+    for (const dtcc_command &command : rowsOf({phase.first_command, phase.command_count}, rank.image.commands())) {
+      if (command.kind != DTCC_SEND && command.kind != DTCC_RECEIVE)
+        continue;
+      const auto attributes = rank.image.attributes(command);
+      const int64_t peer = attributes[0];
+      NcclMessages::Rooms &own = rooms[command.communicator];
+      NcclMessages::Room &room = command.kind == DTCC_SEND ? own.out[peer] : own.in[peer];
+      if (command.kind == DTCC_SEND)
+        room.messages += attributes[1];
+      else
+        room.messages = std::max(room.messages, ++received[{command.communicator, peer}]);
+      room.bytes = std::max(room.bytes, messageBytes(rank.image, command));
     }
+  }
   messages.resize(used.size());
   for (size_t i = 0; i < used.size(); ++i)
     if (used[i])
@@ -89,6 +98,11 @@ bool GpuGroups::goesThroughHost(const dtcc_command &command) const {
   if (command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE)
     return !messages[command.communicator];
   return !collectives[command.communicator] || !NcclCommunicator::takes(command);
+}
+
+void GpuGroups::expect(const dtcc_command &receive, CUstream stream) {
+  if (NcclMessages *channel = messages[receive.communicator].get())
+    channel->expect(messageBytes(setup.rank.image, receive), setup.rank.image.attributes(receive)[0], stream);
 }
 
 void GpuGroups::run(const dtcc_command &command, GpuRows *rows, CUstream stream, void *const *buffers) {

@@ -69,19 +69,26 @@ public:
 
   /// Puts a call of the library on a stream: `call(group)` makes it and returns its status. `what` names it.
   template <typename Call> void issue(const char *what, CUstream stream, Call &&call) {
-    // NCCL connects members when they first meet: a call may wait for them.
-    finish(what, stream, gpu.waiting([&] { return call(group); }));
+    issueUnwatched(what, std::forward<Call>(call));
+    watch(what, stream);
   }
+  /// The same for a call that nobody waits for yet.
+  template <typename Call> void issueUnwatched(const char *what, Call &&call) {
+    // NCCL connects members when they first meet: a call may wait for them.
+    finish(what, gpu.waiting([&] { return call(group); }));
+  }
+  /// `stream` waits for a call from now on.
+  void watch(const char *what, CUstream stream);
 
 private:
-  void finish(const char *what, CUstream stream, int error);
+  void finish(const char *what, int error);
 
   void *group = nullptr;
   std::string name;
   Gpu &gpu;
   Watchdog *dog;
   Watchdog::Group watched;
-  uint64_t issued = 0;
+  uint64_t watchedCalls = 0;
 };
 
 } // namespace dtcc::rt::cuda

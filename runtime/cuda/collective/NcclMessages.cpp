@@ -11,9 +11,15 @@
 #include "runtime/core/Error.h"
 
 namespace dtcc::rt::cuda {
-std::unique_ptr<NcclMessages> NcclMessages::open(Communicator &host, const std::string &name,
-                                                 const std::map<int64_t, Room> &rooms, const Memory &memory, Gpu &gpu,
-                                                 Watchdog *dog) {
+std::vector<NcclMessages::Slot> NcclMessages::makeSlots(const Room &room, const Memory &memory) {
+  std::vector<Slot> slots;
+  for (int64_t i = 0; i < room.messages; ++i)
+    slots.push_back({memory(static_cast<uint64_t>(room.bytes)), gpu.event(), gpu.event()});
+  return slots;
+}
+
+std::unique_ptr<NcclMessages> NcclMessages::open(Communicator &host, const std::string &name, const Rooms &rooms,
+                                                 const Memory &memory, Gpu &gpu, Watchdog *dog) {
   if (NcclMember::agree(host, gpu) == NcclUse::None)
     return nullptr;
   auto size = static_cast<size_t>(host.size());
@@ -24,7 +30,7 @@ std::unique_ptr<NcclMessages> NcclMessages::open(Communicator &host, const std::
     char isUsed;
   };
   std::vector<Pair> mine(size), all(size * size);
-  for (const auto &[peer, room] : rooms)
+  for (const auto &[peer, room] : rooms.out)
     mine[static_cast<size_t>(peer)] = {NcclMember::makeId(gpu), 1};
   host.allGather(mine.data(), all.data(), static_cast<int64_t>(size * sizeof(Pair)), DTCC_I8);
   std::unique_ptr<NcclMessages> made(new NcclMessages(gpu));
@@ -41,20 +47,19 @@ std::unique_ptr<NcclMessages> NcclMessages::open(Communicator &host, const std::
                                                                           gpu, dog, gpu_memory::messageChannels))
                                .get();
       if (to == me) {
-        made->incoming[from] = member;
-        made->receive(reinterpret_cast<void *>(first), 1, from, gpu.firstStream());
+        Incoming &in = made->incoming[from];
+        in = {member, gpu.newStream(), gpu.event(), made->makeSlots(rooms.in.at(from), memory), {}};
+        in.issue(first, 1);
+        member->watch("ncclRecv", in.stream);
         continue;
       }
       Outgoing &out = made->outgoing[to];
-      out.pair = member;
-      out.stream = gpu.newStream();
-      const Room &room = rooms.at(to);
-      for (int64_t i = 0; i < room.messages; ++i)
-        out.slots.push_back({memory(static_cast<uint64_t>(room.bytes)), gpu.event(), gpu.event()});
+      out = {member, gpu.newStream(), made->makeSlots(rooms.out.at(to), memory)};
       out.issue(first, 1);
     }
   }
-  gpu.synchronize(gpu.firstStream());
+  for (auto &[peer, in] : made->incoming)
+    gpu.synchronize(in.stream);
   for (auto &[peer, out] : made->outgoing)
     gpu.synchronize(out.stream);
   return made;
@@ -71,22 +76,53 @@ void NcclMessages::Outgoing::issue(CUdeviceptr data, int64_t bytes) {
   });
 }
 
+void NcclMessages::Incoming::issue(CUdeviceptr data, int64_t bytes) {
+  pair->issueUnwatched("ncclRecv", [&](void *group) {
+    return nccl().receive(reinterpret_cast<void *>(data), static_cast<size_t>(bytes), kInt8, 0, group, stream);
+  });
+}
+
+void NcclMessages::Incoming::begin(Gpu &gpu) {
+  for (; !expected.empty() && begun - taken < slots.size(); ++begun, expected.pop_front()) {
+    Slot &slot = slots[begun % slots.size()];
+    if (begun >= slots.size())
+      gpu.wait(stream, slot.left);
+    issue(slot.place, expected.front());
+    gpu.record(slot.filled, stream);
+  }
+}
+
 void NcclMessages::send(const void *data, int64_t bytes, int64_t peer, CUstream stream) {
   Outgoing &out = outgoing.at(peer);
   Slot &slot = out.slots[out.count % out.slots.size()];
   if (out.count++ >= out.slots.size())
-    gpu.wait(stream, slot.sent);
+    gpu.wait(stream, slot.left);
   gpu.copyWithin(slot.place, reinterpret_cast<CUdeviceptr>(data), static_cast<uint64_t>(bytes), stream);
   gpu.record(slot.filled, stream);
   gpu.wait(out.stream, slot.filled);
   out.issue(slot.place, bytes);
-  gpu.record(slot.sent, out.stream);
+  gpu.record(slot.left, out.stream);
+}
+
+void NcclMessages::expect(int64_t bytes, int64_t peer, CUstream stream) {
+  Incoming &in = incoming.at(peer);
+  gpu.record(in.expectedFrom, stream);
+  gpu.wait(in.stream, in.expectedFrom);
+  in.expected.push_back(bytes);
+  in.begin(gpu);
 }
 
 void NcclMessages::receive(void *data, int64_t bytes, int64_t peer, CUstream stream) {
-  incoming.at(peer)->issue("ncclRecv", stream, [&](void *group) {
-    return nccl().receive(data, static_cast<size_t>(bytes), kInt8, 0, group, stream);
-  });
+  Incoming &in = incoming.at(peer);
+  if (in.begun == in.taken)
+    expect(bytes, peer, stream);
+  Slot &slot = in.slots[in.taken % in.slots.size()];
+  gpu.wait(stream, slot.filled);
+  in.pair->watch("ncclRecv", stream);
+  gpu.copyWithin(reinterpret_cast<CUdeviceptr>(data), slot.place, static_cast<uint64_t>(bytes), stream);
+  gpu.record(slot.left, stream);
+  ++in.taken;
+  in.begin(gpu);
 }
 
 } // namespace dtcc::rt::cuda

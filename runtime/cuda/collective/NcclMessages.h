@@ -11,7 +11,12 @@
 // the sender's GPU, and a stream of its own for each member that is sent to waits for the
 // receiver; the stream that computes waits only for room.
 //
-// So what waits for what is what the compiler's check of schedules assumes (a channel of so
+// The receiver has memory for messages too, as many as one action receives, and a stream of
+// its own for each member that sends. A message that is expected (Device::expect) comes
+// there while the action before computes, and the receive copies it. It does not come sooner:
+// the kernel of NCCL that waits for the sender has multiprocessors.
+//
+// No stream waits longer than the compiler's check of schedules assumes (a channel of so
 // many messages for each pair), and a schedule that passed it ends here. That needs a
 // communicator of two for each direction of a channel. NCCL runs what stands on one
 // communicator in the order in which the host issued it, whatever the streams: sends and
@@ -32,39 +37,47 @@
 
 #include "runtime/cuda/collective/NcclMember.h"
 
+#include <deque>
 #include <functional>
 #include <map>
+#include <vector>
 
 namespace dtcc::rt::cuda {
 
 class NcclMessages {
 public:
-  /// Room that messages from this member to another one need.
+  /// Room that messages between this member and another one need, on the side of this one.
   struct Room {
-    int64_t messages = 0; /* that may be under way at a time */
+    int64_t messages = 0; /* that may be there at a time */
     int64_t bytes = 0;    /* of the largest */
+  };
+  /// By the other member.
+  struct Rooms {
+    std::map<int64_t, Room> out, in;
   };
   /// Memory of the GPU for a message on its way, which lives as long as this.
   using Memory = std::function<CUdeviceptr(uint64_t bytes)>;
-  /// Every member calls it with its handle of the group and what it sends to whom. Null, for all members, if one of
-  /// them cannot use NCCL.
-  static std::unique_ptr<NcclMessages> open(Communicator &host, const std::string &name,
-                                            const std::map<int64_t, Room> &rooms, const Memory &memory, Gpu &gpu,
-                                            Watchdog *dog);
+  /// Every member calls it with its handle of the group and what it sends and receives. Null, for all members, if one
+  /// of them cannot use NCCL.
+  static std::unique_ptr<NcclMessages> open(Communicator &host, const std::string &name, const Rooms &rooms,
+                                            const Memory &memory, Gpu &gpu, Watchdog *dog);
 
   ~NcclMessages();
 
   /// After what stands on `stream`, which goes on when the message is copied.
   void send(const void *data, int64_t bytes, int64_t peer, CUstream stream);
-  /// `stream` goes on when the message is there.
+  /// The next message of `peer` that no call has expected may come when what stands on `stream` has run.
+  void expect(int64_t bytes, int64_t peer, CUstream stream);
+  /// `stream` goes on when the next message of `peer` is there. It need not be expected, if no later one is.
   void receive(void *data, int64_t bytes, int64_t peer, CUstream stream);
 
 private:
   explicit NcclMessages(Gpu &gpu) : gpu(gpu) {}
 
+  /// Memory for a message: `filled` when it is there, `left` when it has gone on.
   struct Slot {
     CUdeviceptr place;
-    CUevent filled, sent;
+    CUevent filled, left;
   };
   struct Outgoing {
     NcclMember *pair;
@@ -73,10 +86,23 @@ private:
     uint64_t count = 0; /* messages sent */
     void issue(CUdeviceptr data, int64_t bytes);
   };
+  struct Incoming {
+    NcclMember *pair;
+    CUstream stream;
+    CUevent expectedFrom;
+    std::vector<Slot> slots;
+    std::deque<int64_t> expected;  /* bytes of messages without a slot yet */
+    uint64_t begun = 0, taken = 0; /* messages that were given a slot, and that left it */
+    void issue(CUdeviceptr data, int64_t bytes);
+    /// Gives slots that are free to expected messages.
+    void begin(Gpu &gpu);
+  };
+  std::vector<Slot> makeSlots(const Room &room, const Memory &memory);
+
   Gpu &gpu;
   std::vector<std::unique_ptr<NcclMember>> pairs; /* in the order in which all join and leave */
   std::map<int64_t, Outgoing> outgoing;
-  std::map<int64_t, NcclMember *> incoming;
+  std::map<int64_t, Incoming> incoming;
 };
 
 } // namespace dtcc::rt::cuda

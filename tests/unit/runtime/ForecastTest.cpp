@@ -7,6 +7,8 @@
 
 #include "runtime/launch/Forecast.h"
 #include "runtime/core/Error.h"
+#include "runtime/device/NullDevice.h"
+#include "runtime/launch/Executor.h"
 #include "tests/unit/runtime/ImageBuilder.h"
 
 #include <gtest/gtest.h>
@@ -84,14 +86,60 @@ TEST(StepClock, AMessageComesWhenBothSidesAreThere) {
   Tables t;
   uint32_t makes = t.add(DTCC_KERNEL, 1), sends = t.message(DTCC_SEND, 0.25, /*peer=*/1),
            receives = t.message(DTCC_RECEIVE, 0.5, /*peer=*/0), uses = t.add(DTCC_KERNEL, 2);
-  StepClock clock = t.clock({{makes, sends}, {receives, uses}});
-  ASSERT_TRUE(clock.run());
-  EXPECT_EQ(clock.end(), 3.75);
-  StepClock::Parts parts = clock.parts(1);
-  EXPECT_EQ(parts.waits, 1.25);
-  EXPECT_EQ(parts.messages, 0.5);
-  EXPECT_EQ(parts.compute, 2);
-  EXPECT_EQ(parts.total(), 3.75);
+  for (bool overlaps : {false, true}) {
+    StepClock clock = t.clock({{makes, sends}, {receives, uses}}, overlaps);
+    ASSERT_TRUE(clock.run());
+    // Where streams overlap the receiver copies the message, which takes it as long as the sender.
+    const double message = overlaps ? 0.75 : 0.5;
+    EXPECT_EQ(clock.end(), 1.25 + message + 2);
+    StepClock::Parts parts = clock.parts(1);
+    EXPECT_EQ(parts.waits, 1.25);
+    EXPECT_EQ(parts.messages, message);
+    EXPECT_EQ(parts.compute, 2);
+    EXPECT_EQ(parts.total(), 1.25 + message + 2);
+  }
+}
+
+TEST(StepClock, AMessageComesBesideTheActionBefore) {
+  Tables t;
+  uint32_t sends = t.message(DTCC_SEND, 0.25, 1), early = t.add(DTCC_KERNEL, 4), before = t.add(DTCC_KERNEL, 1),
+           receives = t.message(DTCC_RECEIVE, 2, 0);
+  for (bool overlaps : {false, true}) {
+    StepClock clock({t.commands.data(), t.waits.data(), t.attributes.data(), t.communicators.data()}, 2, overlaps);
+    clock.issue(0, sends, 0);
+    clock.endAction(0);
+    for (uint32_t command : {early, before, receives}) {
+      clock.issue(1, command, 0);
+      clock.endAction(1);
+    }
+    ASSERT_TRUE(clock.run());
+    // Sent at 0.25, it comes from 4 to 6, and the receiver is there at 5.
+    EXPECT_EQ(clock.end(), overlaps ? 6.25 : 7);
+    EXPECT_EQ(clock.parts(1).messages, overlaps ? 1.25 : 2);
+  }
+}
+
+TEST(StepClock, MessagesOfAChannelComeOneBehindTheOther) {
+  Tables t;
+  uint32_t sends = t.message(DTCC_SEND, 0.25, 1, /*room=*/3), before = t.add(DTCC_KERNEL, 1),
+           receives = t.message(DTCC_RECEIVE, 2, 0), uses = t.add(DTCC_KERNEL, 1);
+  auto endOf = [&](std::vector<std::vector<uint32_t>> actions) {
+    StepClock clock({t.commands.data(), t.waits.data(), t.attributes.data(), t.communicators.data()}, 2, true);
+    for (int i = 0; i < 3; ++i)
+      clock.issue(0, sends, 0);
+    clock.endAction(0);
+    for (const std::vector<uint32_t> &action : actions) {
+      for (uint32_t command : action)
+        clock.issue(1, command, 0);
+      clock.endAction(1);
+    }
+    EXPECT_TRUE(clock.run());
+    return clock.end();
+  };
+  // They are there at 2.25, 4.25 and 6.25; the last is copied then.
+  EXPECT_EQ(endOf({{before}, {receives, receives, receives}}), 6.5);
+  // The receiver has memory for one: the next comes when it is copied, and to the end beside the other's use.
+  EXPECT_EQ(endOf({{before}, {receives, uses}, {receives, uses}, {receives, uses}}), 2.5 + 2.25 + 2.25 + 1);
 }
 
 TEST(StepClock, ASendWaitsForRoom) {
@@ -99,10 +147,15 @@ TEST(StepClock, ASendWaitsForRoom) {
     Tables t;
     uint32_t sends = t.message(DTCC_SEND, 0.25, 1, room), makes = t.add(DTCC_KERNEL, 4),
              receives = t.message(DTCC_RECEIVE, 0.5, 0);
-    StepClock clock = t.clock({{sends, sends}, {makes, receives, receives}});
-    ASSERT_TRUE(clock.run());
-    EXPECT_EQ(clock.spans(0)[1].begin, room == 1 ? 4.5 : 0.25);
-    EXPECT_EQ(clock.end(), room == 1 ? 5.25 : 5);
+    StepClock inTurn = t.clock({{sends, sends}, {makes, receives, receives}}, /*overlaps=*/false);
+    ASSERT_TRUE(inTurn.run());
+    EXPECT_EQ(inTurn.spans(0)[1].begin, room == 1 ? 4.5 : 0.25);
+    EXPECT_EQ(inTurn.end(), room == 1 ? 5.25 : 5);
+    // The first message goes to the receiver's memory while that computes.
+    StepClock beside = t.clock({{sends, sends}, {makes, receives, receives}});
+    ASSERT_TRUE(beside.run());
+    EXPECT_EQ(beside.spans(0)[1].begin, room == 1 ? 0.75 : 0.25);
+    EXPECT_EQ(beside.end(), 4.5);
   }
 }
 
@@ -170,6 +223,36 @@ struct Pipeline {
     }
   }
 };
+
+/// Notes what it is told, in order.
+class NotingDevice final : public NullDevice {
+public:
+  using NullDevice::NullDevice;
+  void expect(uint32_t) override { notes += "expect "; }
+  void run(uint32_t command, void *const *buffers, const void *predicate) override {
+    NullDevice::run(command, buffers, predicate);
+    notes += "run ";
+  }
+  void endAction() override { notes += "| "; }
+  std::string notes;
+};
+
+TEST(Executor, TellsTheMessagesOfTheNextActionAhead) {
+  Pipeline pipeline;
+  std::vector<uint64_t> bytes = pipeline.b.build();
+  Image image(bytes.data(), 1);
+  StepClock clock(
+      {image.commands().data(), image.waits().data(), image.attributes().data(), image.communicators().data()}, 2,
+      true);
+  ThreadTeam team(1);
+  // A receive and a kernel, and a sum in the last slot.
+  Rank rank(image, 3, team, 1);
+  NotingDevice device({rank, {}}, clock, 1);
+  Executor executor(rank, device);
+  executor.bind();
+  executor.runStep([](int64_t) {});
+  EXPECT_EQ(device.notes, "expect expect run run | expect run run | expect run run | run run run | ");
+}
 
 TEST(Forecast, WalksTheStepOfEachStage) {
   Pipeline pipeline;
