@@ -23,7 +23,8 @@ namespace dtcc::gpu_workspace {
 inline constexpr const char *arenaName = "operations";
 
 /// The arena of messages on their way between stages. For each communicator and receiver it holds as many pieces as
-/// messages may be under way, each of the size of the largest message; for each sender as many as a phase receives.
+/// messages may be under way, each of the size of the largest message; for each sender it holds the
+/// messages of the phase that receives most.
 inline constexpr const char *messagesName = "messages";
 
 /// A product by cublasLt: its algorithms are chosen among those that need no more.

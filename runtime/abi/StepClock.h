@@ -13,10 +13,10 @@
 // streams of the one before have ended. A send takes its seconds to copy the message and goes
 // on, while there is room for one more on its way; the seconds of a receive bring it over.
 // Where streams overlap, a message comes on a stream of its own from when it was sent and the
-// action before its receiver's began, one behind the other on a channel, and the receiver
-// copies it (runtime/cuda/collective/NcclMessages.h). Else it comes when both sides are there.
-// Streams that run at the same time do not slow each other here, nor do messages that share a
-// link.
+// action before its receiver's began, one behind the other on a channel and behind what its
+// receiver took there before this action, and the receiver copies it (runtime/cuda/collective/NcclMessages.h). Else it
+// comes when both sides are there. Streams that run at the same time do not slow each other here, nor do messages that
+// share a link.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,10 +68,7 @@ public:
 
   /// Issues the next command of a stage, in the order in which its rank issues commands.
   void issue(size_t stage, uint32_t command, uint32_t slot);
-  void endAction(size_t stage) {
-    stages[stage].log.push_back({kEndOfAction, 0});
-    ++stages[stage].actionsIssued;
-  }
+  void endAction(size_t stage) { stages[stage].log.push_back({kEndOfAction, 0}); }
 
   /// Runs all that was issued. False if a message is waited for that nobody sends, or room for one.
   bool run();
@@ -88,18 +85,17 @@ private:
     uint32_t command, slot;
   };
   /// Messages of a communicator from one stage to another, in order: the seconds of their copies, and when they were
-  /// copied, had come over and were taken by their receiver.
+  /// copied and had come over.
   struct Channel {
-    std::vector<double> copies, sent, received, taken;
-    /// Messages that may wait on the side of the sender, and on that of the receiver: as many as an action receives.
-    size_t room = 0, slots = 1;
-    /// The action of the receiver that was issued last, and its messages.
-    size_t action = 0, ofAction = 0;
+    std::vector<double> copies, sent, received;
+    size_t room = 0;
+    /// The last action of the receiver that received here, when it took its last message, and when the one before did.
+    size_t action = 0;
+    double taken = 0, takenBefore = 0;
   };
   struct Stage {
     std::vector<Issued> log;
-    size_t next = 0;
-    size_t actionsIssued = 0;
+    size_t next = 0, action = 0;
     double beforeBegin = 0, actionBegin = 0, latest = 0; /* of the action before, and of this one */
     std::vector<double> streams;                         /* when each is free */
     std::vector<double> ended;                           /* by command: when it ended last */
@@ -135,28 +131,21 @@ inline void StepClock::issue(size_t stage, uint32_t command, uint32_t slot) {
   if (row.kind != DTCC_SEND && row.kind != DTCC_RECEIVE)
     return;
   Channel *&channel = stages[stage].channels[command];
-  if (!channel) {
-    size_t from = stage, to = peerStage(row);
-    if (row.kind == DTCC_RECEIVE)
-      std::swap(from, to);
-    channel = &channels[{row.communicator, from, to}];
-    if (row.kind == DTCC_SEND)
-      channel->room += static_cast<size_t>(tables.attributes[row.first_attribute + 1]);
-  }
-  if (row.kind == DTCC_RECEIVE) {
-    if (std::exchange(channel->action, stages[stage].actionsIssued) != stages[stage].actionsIssued)
-      channel->ofAction = 0;
-    channel->slots = std::max(channel->slots, ++channel->ofAction);
-  }
+  if (channel)
+    return;
+  size_t from = stage, to = peerStage(row);
+  if (row.kind == DTCC_RECEIVE)
+    std::swap(from, to);
+  channel = &channels[{row.communicator, from, to}];
+  if (row.kind == DTCC_SEND)
+    channel->room += static_cast<size_t>(tables.attributes[row.first_attribute + 1]);
 }
 
 inline double StepClock::arrival(const Channel &channel, const Stage &receiver, double seconds) const {
   const size_t next = channel.received.size();
-  double begin = std::max(channel.sent[next], receiver.beforeBegin);
+  double begin = std::max({channel.sent[next], receiver.beforeBegin, channel.takenBefore});
   if (next > 0)
     begin = std::max(begin, channel.received.back());
-  if (next >= channel.slots)
-    begin = std::max(begin, channel.taken[next - channel.slots]);
   return begin + seconds;
 }
 
@@ -165,6 +154,7 @@ inline bool StepClock::runNext(Stage &stage) {
   auto [number, slot] = stage.log[stage.next];
   if (number == kEndOfAction) {
     stage.beforeBegin = std::exchange(stage.actionBegin, stage.latest);
+    ++stage.action;
     ++stage.next;
     return true;
   }
@@ -195,9 +185,11 @@ inline bool StepClock::runNext(Stage &stage) {
     if (next >= channel.sent.size())
       return false;
     begin = std::max(begin, channel.sent[next]);
+    if (std::exchange(channel.action, stage.action) != stage.action)
+      channel.takenBefore = channel.taken;
     channel.received.push_back(overlaps ? arrival(channel, stage, row.seconds) : begin + row.seconds);
     end = std::max(begin, channel.received.back()) + (overlaps ? channel.copies[next] : 0);
-    channel.taken.push_back(end);
+    channel.taken = end;
   }
   stage.streams[stream] = stage.ended[number] = end;
   stage.latest = std::max(stage.latest, end);

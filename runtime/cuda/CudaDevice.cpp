@@ -437,7 +437,7 @@ void CudaDevice::fork(Stream &stream) {
   stream.forkedFrom = issued;
 }
 
-void CudaDevice::expect(uint32_t number) { groups.expect(setup.rank.image.commands()[number], streams[0].handle); }
+void CudaDevice::expect(std::span<const uint32_t> receives) { groups.expect(receives, streams[0].handle); }
 
 void CudaDevice::run(uint32_t number, void *const *buffers, const void *predicate) {
   Rank &rank = setup.rank;

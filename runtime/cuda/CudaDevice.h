@@ -50,7 +50,7 @@ public:
   void uploadStates() override;
   void beginStep() override;
   void runPart(uint32_t number, const std::function<void()> &run) override;
-  void expect(uint32_t command) override;
+  void expect(std::span<const uint32_t> receives) override;
   void run(uint32_t command, void *const *buffers, const void *predicate) override;
   void endAction() override;
   void endGradSquares() override;

@@ -103,9 +103,9 @@ public:
   /// Consecutive actions of a step, between which the host writes nothing: `run` calls run and endAction for them.
   /// `number` is theirs in every step. A device may keep what they come to and do it again without being told.
   virtual void runPart(uint32_t /*number*/, const std::function<void()> &run) { run(); }
-  /// The next action begins with the receive `command`: a device may let its message come while the commands of this
-  /// action run. Receives of a step are told in the order in which they will run.
-  virtual void expect(uint32_t /*command*/) {}
+  /// The next action has these receives, in this order: a device may let their messages come while the commands of this
+  /// action run. All actions of a step are told, in their order.
+  virtual void expect(std::span<const uint32_t> /*receives*/) {}
   /// Runs a command, or lets it run when what it waits for is done. `buffers`: the address of each operand's view in
   /// the rank's slot (Rank::abi); it lives until endAction. `predicate`: the address of one i32, the command runs if it
   /// is not 0; or null.

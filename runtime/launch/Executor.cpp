@@ -146,13 +146,16 @@ void Executor::exchangeAverages() {
 
 void Executor::expectMessages(const dtcc_action &action) {
   const dtcc_phase &phase = rank.image.phases()[action.phase];
+  std::vector<uint32_t> receives;
   for (uint32_t number = phase.first_command; number < phase.first_command + phase.command_count; ++number) {
     const dtcc_command &command = rank.image.commands()[number];
     const bool runs = command.only_slot == DTCC_NONE || command.only_slot == action.slot;
     // What the device computes first may say that a message with a predicate is none.
     if (command.kind == DTCC_RECEIVE && runs && command.predicate == DTCC_NONE)
-      device.expect(number);
+      receives.push_back(number);
   }
+  if (!receives.empty())
+    device.expect(receives);
 }
 
 void Executor::runAction(const dtcc_action &action) {

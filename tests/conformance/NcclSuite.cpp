@@ -33,7 +33,7 @@ namespace {
 
 constexpr int kSkipped = 77;
 constexpr uint64_t kBytes = 64 << 20;
-/// Messages of a member that may wait at its receiver.
+/// Messages of a member that an action receives at most.
 constexpr int64_t kReceived = 2;
 
 struct Skipped {
@@ -129,7 +129,7 @@ public:
     ++room.messages, room.bytes = std::max(room.bytes, bytes);
     // All ranks send alike.
     for (int64_t other = 0; other < members; ++other)
-      rooms.in[other] = {kReceived, room.bytes};
+      rooms.in[other] = {kReceived, kReceived * room.bytes};
   }
   void send(const void *data, int64_t bytes, int64_t peer) override {
     open();
@@ -137,7 +137,7 @@ public:
     messages->send(from, bytes, peer, bench.gpu.firstStream());
     bench.store(nullptr, from, 0);
   }
-  void expect(int64_t bytes, int64_t peer) {
+  void expect(const std::vector<int64_t> &bytes, int64_t peer) {
     open();
     messages->expect(bytes, peer, bench.gpu.firstStream());
   }
@@ -208,29 +208,36 @@ private:
   std::unique_ptr<NcclMessages> messages;
 };
 
-/// Messages come to memory of their receiver before it receives them, and more are expected than fit there. The room
-/// is that of checkMessages.
+/// Messages come to memory of their receiver before it receives them, those of an action when it has received those of
+/// the one before. The room is that of checkMessages.
 std::string checkExpected(OnGpus &group) {
   const int64_t next = (group.index() + 1) % group.size(), previous = (group.index() + group.size() - 1) % group.size();
   if (group.size() == 1)
     return "";
   std::string wrong;
   for (int64_t round = 0; round < 10; ++round) {
-    const int64_t length = 512 * (round % 3 + 1), count = round % 4;
-    std::vector<int8_t> out(static_cast<size_t>(length)), in(out.size());
-    for (int64_t i = 0; i < count; ++i)
-      group.expect(length, previous);
-    for (int64_t i = 0; i < count; ++i) {
-      std::ranges::fill(out, static_cast<int8_t>(group.index() * 50 + 4 * round + i));
-      group.send(out.data(), length, next);
-    }
-    for (int64_t i = 0; i < count; ++i) {
-      group.receive(in.data(), length, previous);
-      const auto want = static_cast<int8_t>(previous * 50 + 4 * round + i);
-      for (int8_t value : in)
-        if (value != want && wrong.empty())
-          wrong = message("expected message ", i, " of round ", round, ": got ", int(value), ", expected ", int(want));
-    }
+    // Two actions, of one or two messages of several lengths.
+    const std::vector<std::vector<int64_t>> actions = {{512 * (round % 3 + 1), 1000}, {2000 + round}};
+    for (const std::vector<int64_t> &lengths : actions)
+      group.expect(lengths, previous);
+    int8_t number = 0;
+    for (const std::vector<int64_t> &lengths : actions)
+      for (int64_t length : lengths) {
+        std::vector<int8_t> out(static_cast<size_t>(length));
+        std::ranges::fill(out, static_cast<int8_t>(group.index() * 40 + 3 * round + number++));
+        group.send(out.data(), length, next);
+      }
+    number = 0;
+    for (const std::vector<int64_t> &lengths : actions)
+      for (int64_t length : lengths) {
+        std::vector<int8_t> in(static_cast<size_t>(length));
+        group.receive(in.data(), length, previous);
+        const auto want = static_cast<int8_t>(previous * 40 + 3 * round + number++);
+        for (int8_t value : in)
+          if (value != want && wrong.empty())
+            wrong =
+                message("message ", number - 1, " of round ", round, ": got ", int(value), ", expected ", int(want));
+      }
   }
   return wrong;
 }

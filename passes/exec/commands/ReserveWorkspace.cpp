@@ -142,27 +142,28 @@ static int64_t messageBytes(ProgramOp program) {
   struct Room {
     int64_t messages = 0, bytes = 0;
   };
-  using Rooms = llvm::MapVector<std::pair<Attribute, int64_t>, Room>;
+  using Channel = std::pair<Attribute, int64_t>;
   auto bytesOf = [](Value view) { return getBytes(cast<MemRefType>(view.getType())); };
-  Rooms out, in;
+  llvm::MapVector<Channel, Room> out;
+  llvm::MapVector<Channel, int64_t> in;
   for (auto phase : program.getOps<PhaseOp>()) {
     for (auto send : phase.getOps<SendOp>()) {
       Room &room = out[{send.getCommunicatorAttr(), send.getPeer()}];
       room.messages += send.getRoom();
       room.bytes = std::max(room.bytes, bytesOf(send.getIns()[0]));
     }
-    llvm::DenseMap<std::pair<Attribute, int64_t>, int64_t> received;
-    for (auto receive : phase.getOps<ReceiveOp>()) {
-      std::pair<Attribute, int64_t> channel(receive.getCommunicatorAttr(), receive.getPeer());
-      Room &room = in[channel];
-      room.messages = std::max(room.messages, ++received[channel]);
-      room.bytes = std::max(room.bytes, bytesOf(receive.getOuts()[0]));
-    }
+    llvm::MapVector<Channel, int64_t> received;
+    for (auto receive : phase.getOps<ReceiveOp>())
+      received[{receive.getCommunicatorAttr(), receive.getPeer()}] +=
+          gpu_workspace::piece(bytesOf(receive.getOuts()[0]));
+    for (auto [channel, bytes] : received)
+      in[channel] = std::max(in[channel], bytes);
   }
   int64_t bytes = 0;
-  for (const Rooms *rooms : {&out, &in})
-    for (const auto &[channel, room] : *rooms)
-      bytes += room.messages * gpu_workspace::piece(room.bytes);
+  for (const auto &[channel, room] : out)
+    bytes += room.messages * gpu_workspace::piece(room.bytes);
+  for (auto [channel, received] : in)
+    bytes += received;
   return bytes;
 }
 

@@ -52,20 +52,22 @@ void GpuGroups::openMessages() {
   const std::vector<bool> used = usedBy(rank, [](const dtcc_command &command) { return command.kind == DTCC_SEND; });
   std::vector<NcclMessages::Rooms> rooms(used.size());
   for (const dtcc_phase &phase : rowsOf(rank.stage.phases, rank.image.phases())) {
-    std::map<std::pair<uint32_t, int64_t>, int64_t> received;
+    std::map<std::pair<uint32_t, int64_t>, NcclMessages::Arrivals> received;
     for (const dtcc_command &command : rowsOf({phase.first_command, phase.command_count}, rank.image.commands())) {
       if (command.kind != DTCC_SEND && command.kind != DTCC_RECEIVE)
         continue;
       const auto attributes = rank.image.attributes(command);
-      const int64_t peer = attributes[0];
-      NcclMessages::Rooms &own = rooms[command.communicator];
-      NcclMessages::Room &room = command.kind == DTCC_SEND ? own.out[peer] : own.in[peer];
-      if (command.kind == DTCC_SEND)
-        room.messages += attributes[1];
-      else
-        room.messages = std::max(room.messages, ++received[{command.communicator, peer}]);
-      room.bytes = std::max(room.bytes, messageBytes(rank.image, command));
+      const int64_t bytes = messageBytes(rank.image, command);
+      if (command.kind == DTCC_RECEIVE) {
+        received[{command.communicator, attributes[0]}].add(bytes);
+        continue;
+      }
+      NcclMessages::Room &room = rooms[command.communicator].out[attributes[0]];
+      room.messages += attributes[1];
+      room.bytes = std::max(room.bytes, bytes);
     }
+    for (const auto &[channel, some] : received)
+      rooms[channel.first].in[channel.second].takeMore(some);
   }
   messages.resize(used.size());
   for (size_t i = 0; i < used.size(); ++i)
@@ -100,9 +102,16 @@ bool GpuGroups::goesThroughHost(const dtcc_command &command) const {
   return !collectives[command.communicator] || !NcclCommunicator::takes(command);
 }
 
-void GpuGroups::expect(const dtcc_command &receive, CUstream stream) {
-  if (NcclMessages *channel = messages[receive.communicator].get())
-    channel->expect(messageBytes(setup.rank.image, receive), setup.rank.image.attributes(receive)[0], stream);
+void GpuGroups::expect(std::span<const uint32_t> receives, CUstream stream) {
+  const Image &image = setup.rank.image;
+  std::map<std::pair<uint32_t, int64_t>, std::vector<int64_t>> bytes;
+  for (uint32_t number : receives) {
+    const dtcc_command &command = image.commands()[number];
+    bytes[{command.communicator, image.attributes(command)[0]}].push_back(messageBytes(image, command));
+  }
+  for (const auto &[channel, some] : bytes)
+    if (NcclMessages *messages = this->messages[channel.first].get())
+      messages->expect(some, channel.second, stream);
 }
 
 void GpuGroups::run(const dtcc_command &command, GpuRows *rows, CUstream stream, void *const *buffers) {

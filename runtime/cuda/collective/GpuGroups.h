@@ -35,8 +35,9 @@ public:
   /// Whether NCCL carries a collective among ranks of which two share a GPU.
   bool shareGpu() const;
   bool goesThroughHost(const dtcc_command &command) const;
-  /// The message of a receive that runs later may come behind what stands on `stream`, unless it goes through the host.
-  void expect(const dtcc_command &receive, CUstream stream);
+  /// The messages of all receives of an action that runs later may come behind what stands on `stream`, but for those
+  /// that go through the host.
+  void expect(std::span<const uint32_t> receives, CUstream stream);
   /// Runs a collective or a message behind what stands on `stream`. `rows`: the exchange of rows that the command is,
   /// or null.
   void run(const dtcc_command &command, GpuRows *rows, CUstream stream, void *const *buffers);

@@ -8,14 +8,21 @@
 #include "runtime/cuda/collective/NcclMessages.h"
 
 #include "runtime/abi/GpuMemory.h"
+#include "runtime/abi/GpuWorkspace.h"
 #include "runtime/core/Error.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace dtcc::rt::cuda {
-std::vector<NcclMessages::Slot> NcclMessages::makeSlots(const Room &room, const Memory &memory) {
-  std::vector<Slot> slots;
-  for (int64_t i = 0; i < room.messages; ++i)
-    slots.push_back({memory(static_cast<uint64_t>(room.bytes)), gpu.event(), gpu.event()});
-  return slots;
+void NcclMessages::Arrivals::add(int64_t message) {
+  ++messages;
+  bytes += gpu_workspace::piece(message);
+}
+
+void NcclMessages::Arrivals::takeMore(const Arrivals &other) {
+  messages = std::max(messages, other.messages);
+  bytes = std::max(bytes, other.bytes);
 }
 
 std::unique_ptr<NcclMessages> NcclMessages::open(Communicator &host, const std::string &name, const Rooms &rooms,
@@ -47,14 +54,24 @@ std::unique_ptr<NcclMessages> NcclMessages::open(Communicator &host, const std::
                                                                           gpu, dog, gpu_memory::messageChannels))
                                .get();
       if (to == me) {
+        const Arrivals &arrivals = rooms.in.at(from);
         Incoming &in = made->incoming[from];
-        in = {member, gpu.newStream(), gpu.event(), made->makeSlots(rooms.in.at(from), memory), {}};
+        in.pair = member;
+        in.stream = gpu.newStream();
+        in.memory = memory(static_cast<uint64_t>(arrivals.bytes));
+        std::generate_n(std::back_inserter(in.arrived), arrivals.messages, [&] { return gpu.event(); });
+        in.expectedFrom = gpu.event();
+        in.taken = gpu.event();
         in.issue(first, 1);
         member->watch("ncclRecv", in.stream);
         continue;
       }
       Outgoing &out = made->outgoing[to];
-      out = {member, gpu.newStream(), made->makeSlots(rooms.out.at(to), memory)};
+      out.pair = member;
+      out.stream = gpu.newStream();
+      const Room &room = rooms.out.at(to);
+      for (int64_t i = 0; i < room.messages; ++i)
+        out.slots.push_back({memory(static_cast<uint64_t>(room.bytes)), gpu.event(), gpu.event()});
       out.issue(first, 1);
     }
   }
@@ -83,45 +100,49 @@ void NcclMessages::Incoming::issue(CUdeviceptr data, int64_t bytes) {
 }
 
 void NcclMessages::Incoming::begin(Gpu &gpu) {
-  for (; !expected.empty() && begun - taken < slots.size(); ++begun, expected.pop_front()) {
-    Slot &slot = slots[begun % slots.size()];
-    if (begun >= slots.size())
-      gpu.wait(stream, slot.left);
-    issue(slot.place, expected.front());
-    gpu.record(slot.filled, stream);
+  if (expected.empty() || !begun.empty())
+    return;
+  received = 0;
+  gpu.wait(stream, taken);
+  CUdeviceptr place = memory;
+  for (int64_t bytes : expected.front()) {
+    issue(place, bytes);
+    gpu.record(arrived[begun.size()], stream);
+    begun.push_back(place);
+    place += static_cast<CUdeviceptr>(gpu_workspace::piece(bytes));
   }
+  expected.pop_front();
 }
 
 void NcclMessages::send(const void *data, int64_t bytes, int64_t peer, CUstream stream) {
   Outgoing &out = outgoing.at(peer);
   Slot &slot = out.slots[out.count % out.slots.size()];
   if (out.count++ >= out.slots.size())
-    gpu.wait(stream, slot.left);
+    gpu.wait(stream, slot.sent);
   gpu.copyWithin(slot.place, reinterpret_cast<CUdeviceptr>(data), static_cast<uint64_t>(bytes), stream);
   gpu.record(slot.filled, stream);
   gpu.wait(out.stream, slot.filled);
   out.issue(slot.place, bytes);
-  gpu.record(slot.left, out.stream);
+  gpu.record(slot.sent, out.stream);
 }
 
-void NcclMessages::expect(int64_t bytes, int64_t peer, CUstream stream) {
+void NcclMessages::expect(std::span<const int64_t> bytes, int64_t peer, CUstream stream) {
   Incoming &in = incoming.at(peer);
   gpu.record(in.expectedFrom, stream);
   gpu.wait(in.stream, in.expectedFrom);
-  in.expected.push_back(bytes);
+  in.expected.emplace_back(bytes.begin(), bytes.end());
   in.begin(gpu);
 }
 
 void NcclMessages::receive(void *data, int64_t bytes, int64_t peer, CUstream stream) {
   Incoming &in = incoming.at(peer);
-  if (in.begun == in.taken)
-    expect(bytes, peer, stream);
-  Slot &slot = in.slots[in.taken % in.slots.size()];
-  gpu.wait(stream, slot.filled);
+  if (in.begun.empty())
+    expect(std::span(&bytes, 1), peer, stream);
+  gpu.wait(stream, in.arrived[in.received++]);
   in.pair->watch("ncclRecv", stream);
-  gpu.copyWithin(reinterpret_cast<CUdeviceptr>(data), slot.place, static_cast<uint64_t>(bytes), stream);
-  gpu.record(slot.left, stream);
-  ++in.taken;
+  gpu.copyWithin(reinterpret_cast<CUdeviceptr>(data), in.begun.front(), static_cast<uint64_t>(bytes), stream);
+  gpu.record(in.taken, stream);
+  in.begun.pop_front();
   in.begin(gpu);
 }
 

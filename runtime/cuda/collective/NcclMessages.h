@@ -11,10 +11,10 @@
 // the sender's GPU, and a stream of its own for each member that is sent to waits for the
 // receiver; the stream that computes waits only for room.
 //
-// The receiver has memory for messages too, as many as one action receives, and a stream of
-// its own for each member that sends. A message that is expected (Device::expect) comes
-// there while the action before computes, and the receive copies it. It does not come sooner:
-// the kernel of NCCL that waits for the sender has multiprocessors.
+// The receiver has memory for the messages of one action, and a stream of its own for each
+// member that sends. Messages that are expected (Device::expect) come there while the action
+// before computes, and their receives copy them. They do not come sooner: the kernel of NCCL
+// that waits for the sender has multiprocessors.
 //
 // No stream waits longer than the compiler's check of schedules assumes (a channel of so
 // many messages for each pair), and a schedule that passed it ends here. That needs a
@@ -40,20 +40,28 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <span>
 #include <vector>
 
 namespace dtcc::rt::cuda {
 
 class NcclMessages {
 public:
-  /// Room that messages between this member and another one need, on the side of this one.
+  /// Room that messages from this member to another one need.
   struct Room {
-    int64_t messages = 0; /* that may be there at a time */
+    int64_t messages = 0; /* that may be under way at a time */
     int64_t bytes = 0;    /* of the largest */
+  };
+  /// Messages of another member that an action receives. They lie one behind the other.
+  struct Arrivals {
+    int64_t messages = 0, bytes = 0;
+    void add(int64_t message);
+    void takeMore(const Arrivals &other);
   };
   /// By the other member.
   struct Rooms {
-    std::map<int64_t, Room> out, in;
+    std::map<int64_t, Room> out;
+    std::map<int64_t, Arrivals> in;
   };
   /// Memory of the GPU for a message on its way, which lives as long as this.
   using Memory = std::function<CUdeviceptr(uint64_t bytes)>;
@@ -66,18 +74,19 @@ public:
 
   /// After what stands on `stream`, which goes on when the message is copied.
   void send(const void *data, int64_t bytes, int64_t peer, CUstream stream);
-  /// The next message of `peer` that no call has expected may come when what stands on `stream` has run.
-  void expect(int64_t bytes, int64_t peer, CUstream stream);
+  /// The next messages of `peer` that no call has expected are these, which an action receives. They may come when what
+  /// stands on `stream` has run.
+  void expect(std::span<const int64_t> bytes, int64_t peer, CUstream stream);
   /// `stream` goes on when the next message of `peer` is there. It need not be expected, if no later one is.
   void receive(void *data, int64_t bytes, int64_t peer, CUstream stream);
 
 private:
   explicit NcclMessages(Gpu &gpu) : gpu(gpu) {}
 
-  /// Memory for a message: `filled` when it is there, `left` when it has gone on.
+  /// Memory for a message: `filled` when it is there, `sent` when it has gone.
   struct Slot {
     CUdeviceptr place;
-    CUevent filled, left;
+    CUevent filled, sent;
   };
   struct Outgoing {
     NcclMember *pair;
@@ -89,15 +98,16 @@ private:
   struct Incoming {
     NcclMember *pair;
     CUstream stream;
-    CUevent expectedFrom;
-    std::vector<Slot> slots;
-    std::deque<int64_t> expected;  /* bytes of messages without a slot yet */
-    uint64_t begun = 0, taken = 0; /* messages that were given a slot, and that left it */
+    CUdeviceptr memory;
+    std::vector<CUevent> arrived;              /* by message of an action */
+    CUevent expectedFrom, taken;               /* where the last expect stood, and the last receive */
+    std::deque<std::vector<int64_t>> expected; /* actions whose messages have not begun, and the bytes of these */
+    std::deque<CUdeviceptr> begun;             /* messages that were not received yet */
+    size_t received = 0;                       /* of the action whose messages have begun */
     void issue(CUdeviceptr data, int64_t bytes);
-    /// Gives slots that are free to expected messages.
+    /// Lets the messages of the next action come, if those of the one before have been received.
     void begin(Gpu &gpu);
   };
-  std::vector<Slot> makeSlots(const Room &room, const Memory &memory);
 
   Gpu &gpu;
   std::vector<std::unique_ptr<NcclMember>> pairs; /* in the order in which all join and leave */

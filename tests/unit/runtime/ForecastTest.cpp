@@ -228,7 +228,9 @@ struct Pipeline {
 class NotingDevice final : public NullDevice {
 public:
   using NullDevice::NullDevice;
-  void expect(uint32_t) override { notes += "expect "; }
+  void expect(std::span<const uint32_t> receives) override {
+    notes += "expect " + std::to_string(receives.size()) + " ";
+  }
   void run(uint32_t command, void *const *buffers, const void *predicate) override {
     NullDevice::run(command, buffers, predicate);
     notes += "run ";
@@ -251,7 +253,7 @@ TEST(Executor, TellsTheMessagesOfTheNextActionAhead) {
   Executor executor(rank, device);
   executor.bind();
   executor.runStep([](int64_t) {});
-  EXPECT_EQ(device.notes, "expect expect run run | expect run run | expect run run | run run run | ");
+  EXPECT_EQ(device.notes, "expect 1 expect 1 run run | expect 1 run run | expect 1 run run | run run run | ");
 }
 
 TEST(Forecast, WalksTheStepOfEachStage) {
