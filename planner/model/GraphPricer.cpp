@@ -95,11 +95,11 @@ double GraphPricer::bound(const Parallelism &shape) {
 }
 
 double GraphPricer::boundBetween(const Parallelism &fewest, const Parallelism &most) {
-  if (!placements().isPossible(fewest))
-    return plan::kNever;
   // If an end of the family is no candidate, nothing is known of the shapes between.
   if (!kinds.first().problems.canBeCut(fewest) || !kinds.first().problems.canBeCut(most))
     return 0;
+  if (!placements().isPossible(fewest))
+    return plan::kNever;
   static thread_local plan::StageProblem low, high;
   kinds.makeProblem(fewest, std::nullopt, low);
   kinds.makeProblem(most, std::nullopt, high);

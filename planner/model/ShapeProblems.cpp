@@ -393,6 +393,7 @@ void ShapeProblems::make(const Parallelism &shape, std::optional<uint32_t> only,
     addTurn(memories, problem);
   // If a rank has several stages, the problem knows the ranks alone, and cutsOf says how these are cut.
   problem.begins.clear();
+  problem.isDealt = facts.hasVirtualStages(shape);
   if (int64_t(facts.begins.size()) == shape.pp && !facts.hasVirtualStages(shape))
     problem.begins = facts.begins;
   setMemoryLimit(priced, problem);
@@ -482,6 +483,35 @@ std::vector<size_t> ShapeProblems::cutsOf(const plan::Parallelism &shape, const 
   return cutEvenly(seconds, size_t(facts.stagesOf(shape)));
 }
 
+double ShapeProblems::secondsAsDealt(const plan::Parallelism &shape, const plan::StageProblem &problem,
+                                     const plan::StageSolution &solution) const {
+  std::vector<size_t> firsts = cutsOf(shape, problem, solution);
+  firsts.insert(firsts.begin(), 0);
+  std::vector<double> loads(size_t(shape.pp)), sends(loads.size(), plan::kNever);
+  double sum = 0;
+  for (size_t stage = 0; stage < firsts.size(); ++stage) {
+    const bool isLast = stage + 1 == firsts.size();
+    const size_t end = isLast ? problem.blocks.size() : firsts[stage + 1], rank = rankOfStage(shape, stage);
+    for (size_t block = firsts[stage]; block < end; ++block) {
+      const plan::BlockType &type = problem.types[problem.blocks[block]];
+      const double seconds = type.modes[0][solution.modes[block]].seconds;
+      loads[rank] += problem.rounds * seconds + type.tailSeconds + type.filledSeconds;
+      sum += seconds;
+    }
+    // The seconds of messages are those of all stages of a rank.
+    sends[rank] = std::min(sends[rank], isLast ? 0 : problem.types[problem.blocks[end - 1]].sendSeconds);
+  }
+  double longest = 0;
+  for (auto [load, send] : llvm::zip_equal(loads, sends))
+    longest = std::max(longest, load + send);
+  return longest + problem.ramp * sum - problem.filledSeconds();
+}
+
+size_t ShapeProblems::rankOfStage(const Parallelism &shape, size_t stage) const {
+  const plan::Schedule &actions = facts.request.actions;
+  return actions.ranks.empty() ? stage % size_t(shape.pp) : size_t(actions.rankOf(int64_t(stage)).value_or(0));
+}
+
 std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const Parallelism &shape, const plan::StageProblem &problem,
                                                            const plan::StageSolution &solution) {
   const bool isVirtual = facts.hasVirtualStages(shape);
@@ -494,8 +524,7 @@ std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const Parallelism &sh
   std::vector<plan::MemoryParts> ranks(shape.pp);
   for (size_t stage = 0; stage < firsts.size(); ++stage) {
     size_t end = stage + 1 < firsts.size() ? firsts[stage + 1] : problem.blocks.size();
-    size_t rank =
-        facts.request.actions.ranks.empty() ? stage % ranks.size() : facts.request.actions.rankOf(stage).value_or(0);
+    const size_t rank = rankOfStage(shape, stage);
     plan::MemoryParts &memory = ranks[rank];
     std::map<std::pair<double, double>, int64_t> numbers;
     for (size_t block = firsts[stage]; block < end; ++block) {

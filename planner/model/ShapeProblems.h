@@ -43,6 +43,12 @@ public:
   std::vector<size_t> cutsOf(const plan::Parallelism &shape, const plan::StageSolution &solution);
   std::vector<size_t> cutsOf(const plan::Parallelism &shape, const plan::StageProblem &problem,
                              const plan::StageSolution &solution) const;
+  /// The rank of the pipeline that runs a stage.
+  size_t rankOfStage(const plan::Parallelism &shape, size_t stage) const;
+  /// The seconds of a solution whose stages are dealt out to the ranks: those of plan::costOf, with the load of each
+  /// rank that of its stages.
+  double secondsAsDealt(const plan::Parallelism &shape, const plan::StageProblem &problem,
+                        const plan::StageSolution &solution) const;
   /// Memory by rank of the pipeline, of the stages as they are cut.
   std::vector<plan::MemoryParts> memoryByRank(const plan::Parallelism &shape, const plan::StageProblem &problem,
                                               const plan::StageSolution &solution);

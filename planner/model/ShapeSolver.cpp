@@ -42,6 +42,8 @@ plan::StageSolution ShapeSolver::solveIn(std::optional<uint32_t> only, const Par
   if ((!first.facts.hasVirtualStages(shape) && !hasWeightsApart(shape)) || kinds.isMixed())
     return found;
   double usable = problem.classes[0].memoryBytes, lowerBound = found.lowerBound;
+  if (problem.isDealt)
+    lowerBound = std::min(lowerBound, plan::closeBound(problem));
   for (int tries = 0; !found.isInfeasible(); ++tries) {
     double most = 0, estimated = 0;
     for (const plan::MemoryParts &memory : first.problems.memoryByRank(shape, problem, found))
@@ -58,6 +60,8 @@ plan::StageSolution ShapeSolver::solveIn(std::optional<uint32_t> only, const Par
   }
   // No solution within the memory that there is takes less than the first.
   found.lowerBound = std::min(found.lowerBound, lowerBound);
+  if (problem.isDealt && !found.isInfeasible())
+    found.seconds = first.problems.secondsAsDealt(shape, problem, found);
   return found;
 }
 

@@ -27,7 +27,7 @@ SolvedStep SolvedStep::of(const GraphFacts &facts, PlacementCache &placements, S
   solved.exchanged.resize(ranks);
   std::vector<std::vector<double>> counts(ranks, std::vector<double>(solved.problem.layers.size()));
   for (size_t stage = 0; stage < firsts.size(); ++stage) {
-    size_t end = stage + 1 < firsts.size() ? firsts[stage + 1] : count, rank = stage % ranks;
+    size_t end = stage + 1 < firsts.size() ? firsts[stage + 1] : count, rank = problems.rankOfStage(shape, stage);
     std::vector<size_t> layers;
     for (size_t block = firsts[stage]; block < end; ++block) {
       uint32_t type = facts.input.blocks.blocks()[block].type;

@@ -118,7 +118,7 @@ double RelaxedStages::bound() const {
   if (!fits(std::numeric_limits<double>::max()))
     return kNever;
   double high = low * (1 + kNear);
-  if (!fits(high)) {
+  if (!problem.isDealt && !fits(high)) {
     double step = std::max(0.25 * low, std::numeric_limits<double>::min());
     for (low = high; !fits(high = low + step); step *= 2)
       low = high;

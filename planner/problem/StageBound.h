@@ -25,6 +25,7 @@ double quickBound(const StageProblem &problem);
 /// Lower bound on the seconds of all solutions, never below quickBound but for rounding: stages hold whole blocks, and
 /// the blocks of a stage fit its memory in the fastest mixture of modes, of which a block may take fractions.
 /// Infinity if no such stages exist; then there is no solution. Devices of several classes count as the best of each.
+/// Stages that are dealt out (StageProblem::isDealt) are equal, as for quickBound.
 double closeBound(const StageProblem &problem);
 
 /// The problem with modes that blocks may mix: bounds on the loads of stages.

@@ -90,6 +90,9 @@ struct StageProblem {
   double rounds = 1, ramp = 1;
   /// The block that each stage must begin with; empty if stages are free.
   std::vector<uint32_t> begins;
+  /// Whether a stage stands for a rank with several runs of blocks, which are dealt out afterwards. Only the mean of
+  /// all loads then bounds the greatest.
+  bool isDealt = false;
 
   size_t stages() const { return inFlight.size(); }
   /// The sum of filledSeconds over all blocks.
