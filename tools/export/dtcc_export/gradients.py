@@ -118,6 +118,27 @@ def moving_statistics(program):
             for each in node.args[3:5] if each.name in buffers}
 
 
+def check_reads(program):
+    """Refuses reads of running statistics that the file could not say: behind the norm that moves them, where they are others
+    than before the step, and by a norm in evaluation mode, which the file does not tell from those in training mode."""
+    graph, buffers = program.graph_module.graph, program.graph_signature.inputs_to_buffers
+    moved, behind = {n for n in graph.nodes for m in n.users if moves_statistics(m) and n in m.args[3:5] and n.name in buffers}, set()
+    for node in graph.nodes:
+        if moves_statistics(node):
+            behind.update(each for each in node.args[3:5] if each in moved)
+            continue
+        if node.op == "output":
+            continue
+        for buffer in [b for b in map(base, node.all_input_nodes) if b in moved]:
+            name = buffers[buffer.name].removeprefix("model.")
+            if node.target in NORMS:
+                raise ExportError(f"one forward pass moves the running statistics '{name}' and normalises by them{place(node)}, which "
+                                  "cannot be exported: give the pass in evaluation mode a module of its own, or let both be in training mode")
+            if buffer in behind:
+                raise ExportError(f"forward reads '{name}' behind the norm that moves it{place(node)}, which cannot be exported: read "
+                                  "it before the norm, or keep a moving average in a buffer of your own")
+
+
 def unread_norms(graph):
     """Norms that move running statistics and whose results no output reads, as in a head that is not trained now."""
     read = set()
@@ -211,6 +232,7 @@ def mark(program):
             operands = [n for n in operands if n is node.args[1]]
         if operands and (is_float(node) or not isinstance(node.meta.get("val"), torch.Tensor)):
             tracked.add(node)
+    check_reads(program)
     unread = expose_buffers(program, moved)
     graph.eliminate_dead_code(is_impure)
     graph.lint()

@@ -1,0 +1,19 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""REFUSED: one forward pass moves the running statistics 'norm.running_mean' and normalises by them"""
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(6, 8), torch.nn.Linear(8, 3)
+        self.norm = torch.nn.BatchNorm1d(8)
+
+    def forward(self, x, target):
+        h = self.norm(self.first(x))
+        self.norm.eval()
+        with torch.no_grad():
+            taught = self.norm(self.first(x + 1))
+        self.norm.train()
+        return (self.second(h) - target).square().mean() + (h - taught).square().mean()

@@ -1,0 +1,15 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""REFUSED: forward reads 'norm.running_var' behind the norm that moves it"""
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(6, 8), torch.nn.Linear(8, 3)
+        self.norm = torch.nn.BatchNorm1d(8)
+
+    def forward(self, x, target):
+        h = self.norm(self.first(x))
+        return (self.second(h * self.norm.running_var.sqrt()) - target).square().mean()
