@@ -79,8 +79,11 @@ constexpr size_t mostGuests = 256;
 } // namespace
 
 Door::Door(Socket socket, std::string runToken, std::function<void(Socket, const Claim &)> member)
-    : listening(std::move(socket)), token(std::move(runToken)), onMember(std::move(member)),
-      thread([this] { loop(); }) {}
+    : listening(std::move(socket)), token(std::move(runToken)), onMember(std::move(member)) {
+  // Here rather than with the first connection, so that the caller gets the error.
+  openSigning();
+  thread = std::thread([this] { loop(); });
+}
 
 Door::~Door() {
   closing = true;
@@ -90,6 +93,19 @@ Door::~Door() {
       shutdown(guest->socket.number(), SHUT_RDWR);
     guest->thread.join();
   }
+}
+
+void Door::ask(Guest &guest) {
+  try {
+    std::optional<Claim> claim = admit(guest.socket, token, NetworkClock::now() + patience);
+    if (claim && !closing)
+      onMember(std::move(guest.socket), *claim);
+  } catch (const std::exception &) {
+    // An error of one connection must not end the process. Whoever connected sees that it closes, and tries again
+    // until the meeting's time is over.
+    guest.socket = Socket();
+  }
+  guest.done = true;
 }
 
 void Door::loop() {
@@ -114,12 +130,11 @@ void Door::loop() {
       continue;
     Guest &guest = *guests.emplace_back(std::make_unique<Guest>());
     guest.socket = std::move(socket);
-    guest.thread = std::thread([this, &guest] {
-      std::optional<Claim> claim = admit(guest.socket, token, NetworkClock::now() + patience);
-      if (claim && !closing)
-        onMember(std::move(guest.socket), *claim);
-      guest.done = true;
-    });
+    try {
+      guest.thread = std::thread([this, &guest] { ask(guest); });
+    } catch (const std::system_error &) {
+      guests.pop_back(); // the system has no thread left for it, and it may come again
+    }
   }
 }
 

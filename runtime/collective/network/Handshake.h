@@ -43,7 +43,8 @@ std::optional<Claim> admit(const Socket &socket, const std::string &token, Netwo
 /// nothing keeps nobody out.
 class Door {
 public:
-  /// `onMember` is called by those threads, for those who know the token.
+  /// `onMember` is called by those threads, for those who know the token. Throws Error where nobody can prove that,
+  /// because this host lacks libcrypto.
   Door(Socket listening, std::string token, std::function<void(Socket, const Claim &)> onMember);
   ~Door();
   Door(const Door &) = delete;
@@ -52,6 +53,7 @@ public:
 private:
   struct Guest;
   void loop();
+  void ask(Guest &guest);
 
   Socket listening;
   std::string token;

@@ -23,7 +23,7 @@ struct Crypto {
   Hmac hmac = nullptr;
 };
 
-Crypto openCrypto() {
+Crypto open() {
   for (const char *name : {"libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so"}) {
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library)
@@ -37,7 +37,14 @@ Crypto openCrypto() {
        "host lacks: install it (Debian: libssl3)");
 }
 
+const Crypto &crypto() {
+  static const Crypto opened = open();
+  return opened;
+}
+
 } // namespace
+
+void openSigning() { crypto(); }
 
 Digest randomDigest() {
   Digest digest;
@@ -47,11 +54,10 @@ Digest randomDigest() {
 }
 
 Digest sign(const std::string &token, std::string_view text) {
-  static const Crypto crypto = openCrypto();
   Digest digest;
   unsigned int length = 0;
-  if (!crypto.hmac(crypto.sha256(), token.data(), static_cast<int>(token.size()),
-                   reinterpret_cast<const unsigned char *>(text.data()), text.size(), digest.data(), &length) ||
+  if (!crypto().hmac(crypto().sha256(), token.data(), static_cast<int>(token.size()),
+                     reinterpret_cast<const unsigned char *>(text.data()), text.size(), digest.data(), &length) ||
       length != digest.size())
     fail("libcrypto cannot sign");
   return digest;

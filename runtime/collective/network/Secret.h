@@ -25,6 +25,8 @@ using Digest = std::array<unsigned char, 32>;
 
 /// Numbers that nobody can guess.
 Digest randomDigest();
+/// Opens libcrypto, without which `sign` fails. Throws Error that says what to install.
+void openSigning();
 /// The signature of `text` by those who know `token`.
 Digest sign(const std::string &token, std::string_view text);
 /// Takes as long wherever the two differ.

@@ -126,6 +126,22 @@ TEST_F(Join, RanksMeetAgainBehindARestart) {
   EXPECT_EQ(statusOf(srun, "SLURM_RESTART_COUNT", "0", "1"), 5);
 }
 
+/// The thread that asks a connection for its token needs libcrypto, and no error of a thread may end the process.
+TEST_F(Join, AHostWithoutLibcryptoSaysSo) {
+  for (const char *name : {"libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so"})
+    writeFile(out / name, "no library");
+  std::string options =
+      "--hang-timeout=3 --rendezvous=127.0.0.1:" + std::to_string(port) + " " + token("token", "a secret of this test");
+  Outcome outcome =
+      shell(shellOf(command("", options + " --ranks=2 --rank=1 --hang-timeout=2") + " >/dev/null 2>&1 & " +
+                    command("LD_LIBRARY_PATH=" + out.path, options + " --ranks=2 --rank=0")));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.output.find("error: ranks on several hosts prove to each other that they belong together by "
+                                "OpenSSL's libcrypto.so.3, which this host lacks"),
+            0u)
+      << outcome.output;
+}
+
 TEST_F(Join, ARankThatComesTwiceIsRefused) {
   std::string options = "--rendezvous=127.0.0.1:" + std::to_string(port) + " --hang-timeout=3 " +
                         token("token", "a secret of this test") + " --ranks=4 --rank=";
