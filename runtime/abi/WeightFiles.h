@@ -42,7 +42,11 @@ inline std::string mistakenWeights(const std::string &path) {
   if (endsWith(path, ".index.json"))
     return path + " is the index of a folder of shards: give the folder, --weights=" +
            (std::filesystem::path(path).has_parent_path() ? std::filesystem::path(path).parent_path().string() : ".");
-  std::ifstream stream(path, std::ios::binary);
+  // The first bytes of a pipe cannot be looked at: reading them would wait for a writer and take them.
+  std::error_code error;
+  std::ifstream stream;
+  if (std::filesystem::is_regular_file(path, error))
+    stream.open(path, std::ios::binary);
   char start[4] = {};
   stream.read(start, sizeof start);
   std::string bytes(start, static_cast<size_t>(stream.gcount()));

@@ -21,7 +21,8 @@
 namespace dtcc::rt {
 
 MappedFile::MappedFile(const std::string &path, const std::string &shown) : name(shown.empty() ? path : shown) {
-  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK, opening a pipe would wait for a writer; a pipe is refused below.
+  int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0)
     fail("cannot read ", name, ": ", std::strerror(errno));
   struct stat status;

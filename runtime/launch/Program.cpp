@@ -87,7 +87,7 @@ void checkOutputs(const Options &options, bool isFirst) {
   bool savesFolder = options.save.form() == SaveForm::Folder;
   bool averageIsFolder = options.saveAverage.form() == SaveForm::Folder;
   bool bestIsFolder = options.evaluation.best.form() == SaveForm::Folder;
-  for (const std::string *output : {&options.save.path, &options.profile, &options.metrics,
+  for (const std::string *output : {&options.save.path, &options.profile, &options.metrics, &options.tune,
                                     &options.evaluation.best.path, &options.saveAverage.path}) {
     const std::string &path = *output;
     if (path.empty() || (!isFirst && output != &options.profile) || (savesFolder && output == &options.save.path) ||
@@ -105,7 +105,7 @@ void checkOutputs(const Options &options, bool isFirst) {
     bool exists = fs::exists(path, error);
     if (&path == &options.metrics && exists)
       checkWritable(path);
-    else
+    else if (&path != &options.tune || !exists) // choices that need no more measurements are only read
       checkFolder(path, folder.empty() ? "." : folder);
   }
   // Folders appear with what is written into them: bad data leaves none behind.

@@ -9,11 +9,13 @@
 
 #include "runtime/checkpoint/WholeFile.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/MappedFile.h"
 
-#include <fstream>
+#include <cerrno>
 #include <iostream>
 #include <iterator>
 #include <sstream>
+#include <sys/stat.h>
 
 namespace dtcc::rt {
 
@@ -53,9 +55,14 @@ size_t readChoices(const std::string &text, Choices &choices) {
 
 Choices readChoicesFile(const std::string &file) {
   Choices choices;
-  std::ifstream stream(file);
+  // Only a file that is not there has no choices. One that cannot be read must not be replaced either.
+  struct stat status;
+  if (stat(file.c_str(), &status) != 0 && errno == ENOENT)
+    return choices;
+  const MappedFile mapped(file);
+  std::istringstream stream(std::string(reinterpret_cast<const char *>(mapped.bytes().data()), mapped.bytes().size()));
   std::string title;
-  if (!stream || (std::getline(stream, title).eof() && title.empty()))
+  if (std::getline(stream, title).eof() && title.empty())
     return choices;
   if (title != choicesTitle)
     failWith(Status::Usage, "--tune=", file, " must be a file that --tune wrote, or none");

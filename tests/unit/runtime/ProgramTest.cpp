@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <sys/stat.h>
 
 namespace dtcc::rt::test {
 namespace {
@@ -133,6 +134,7 @@ TEST_F(Program, RefusesBadInput) {
       {"--save=/proc/w", 1, "cannot write /proc/w"},
       {"--metrics=/proc/m", 1, "cannot write /proc/m"},
       {"--profile=/proc/p", 1, "cannot write /proc/p"},
+      {"--tune=/proc/t", 1, "cannot write /proc/t:"},
       {"--checkpoint=/proc/c", 1, "cannot write /proc/c"},
       {"--save=/dev/null", 1, "it must be a regular file"},
       {"stray", 2, "every argument must be an option, got: stray"},
@@ -143,6 +145,18 @@ TEST_F(Program, RefusesBadInput) {
     Outcome outcome = run(2, c.options);
     EXPECT_EQ(outcome.status, c.status) << c.options << "\n" << outcome.output;
     EXPECT_NE(outcome.output.find(c.message), std::string::npos) << c.options << "\n" << outcome.output;
+    EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
+  }
+}
+
+/// Opening a pipe that nobody writes to would wait for ever.
+TEST_F(Program, RefusesPipes) {
+  const std::string pipe = out / "pipe.npy";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string &option : {"--data=x=" + pipe, "--weights=" + pipe, "--tune=" + pipe}) {
+    Outcome outcome = run(1, option);
+    EXPECT_EQ(outcome.status, 1) << option;
+    EXPECT_NE(outcome.output.find("regular file"), std::string::npos) << option << "\n" << outcome.output;
     EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
   }
 }

@@ -134,6 +134,16 @@ TEST_F(TuningTest, AnotherFileIsRefusedAndKept) {
   EXPECT_EQ(contents(), "mine\n");
 }
 
+/// The folder would let the file be replaced although nobody can read it.
+TEST_F(TuningTest, AFileThatCannotBeReadIsKept) {
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink(file, file);
+  FakeTunable site("product", {{"rule", 3}, {"fast", 2}});
+  EXPECT_THROW(tuneOne(site, {file, ""}), Error);
+  EXPECT_EQ(site.runs, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(file));
+}
+
 TEST_F(TuningTest, ACheckpointGoesBeforeTheFile) {
   write("dtcc choices 1\n" + line("product", "fast"));
   FakeTunable site("product", {{"rule", 3}, {"fast", 2}, {"before", 4}});
