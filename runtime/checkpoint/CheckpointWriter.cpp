@@ -172,17 +172,15 @@ void CheckpointWriter::publish() {
     manifest = textOfFirst(manifest, rank);
   if (disks.leads(rank.abi.rank))
     publication = std::async(std::launch::async, [this, manifest = std::move(manifest), step = position.step] {
-      makeCount(step, manifest);
+      publishFolder(step, manifest);
     });
 }
 
-void CheckpointWriter::makeCount(int64_t step, const std::string &manifest) const {
+void CheckpointWriter::publishFolder(int64_t step, const std::string &manifest) const {
   fs::path folder = unfinishedPath(directory, step), place = checkpointPath(directory, step);
   writeWhole((folder / "manifest.json").string(), manifest);
-  // A damaged checkpoint of this step, which a resume has left out, gives way.
-  std::error_code error;
-  fs::remove_all(place, error);
-  renameDurably(folder.string(), place.string());
+  // There may be a damaged checkpoint of this step, which a resume has left out.
+  placeCheckpoint(folder.string(), directory, step);
   writeWhole((fs::path(directory) / "latest").string(), place.filename().string() + "\n");
   // A part of the one before is of no use to a host whose neighbour has lost its own of this one.
   if (!disks.areSeveral())

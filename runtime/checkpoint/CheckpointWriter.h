@@ -59,7 +59,8 @@ private:
   };
   void copyCells(std::byte *to) const;
   FileSummary writeFile(const std::string &path, int64_t step);
-  void makeCount(int64_t step, const std::string &manifest) const;
+  /// Makes a checkpoint whose files are written one that a resume finds: writes its manifest and puts it in its place.
+  void publishFolder(int64_t step, const std::string &manifest) const;
 
   std::string directory;
   const FolderDisks &disks;

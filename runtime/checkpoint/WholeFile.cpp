@@ -63,15 +63,18 @@ void WholeFile::sync() {
     failWrite(path, errno);
 }
 
-void renameDurably(const std::string &from, const std::string &to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0)
-    failWrite(to, errno);
-  std::string folder = std::filesystem::path(to).parent_path().string();
+void syncFolder(const std::string &folder) {
   int directory = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0)
     return; // the rename is done; only its durability is not known
   fsync(directory);
   close(directory);
+}
+
+void renameDurably(const std::string &from, const std::string &to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0)
+    failWrite(to, errno);
+  syncFolder(std::filesystem::path(to).parent_path().string());
 }
 
 void writeWhole(const std::string &path, std::string_view contents) {

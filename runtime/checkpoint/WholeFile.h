@@ -46,6 +46,9 @@ private:
   std::unique_ptr<FileMemory> memory;
 };
 
+/// Makes renames in a folder last, where the file system can.
+void syncFolder(const std::string &folder);
+
 /// Renames, and makes the rename last: the folder is synced. Throws Status::Write.
 void renameDurably(const std::string &from, const std::string &to);
 

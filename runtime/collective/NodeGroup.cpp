@@ -20,9 +20,9 @@ namespace {
 constexpr uint64_t page = 4096;
 uint64_t roundToPage(uint64_t bytes) { return (bytes + page - 1) / page * page; }
 
-/// Offset in the file of the rings of each rank's messages.
-constexpr uint64_t ringsBegin = uint64_t(1) << 45;
-constexpr uint64_t ringsOfRank = uint64_t(1) << 34;
+/// Offsets in the file between which the rings of messages lie: behind the groups, in front of PeerMemory's tables.
+/// Each rank of the node has an equal part.
+constexpr uint64_t ringsBegin = uint64_t(1) << 45, ringsEnd = uint64_t(1) << 46;
 
 /// A part of the file, mapped while the object lives.
 class Mapping {
@@ -55,10 +55,10 @@ struct alignas(64) SlotHead {
 
 class NodeCommunicator final : public SharedCommunicator {
 public:
-  NodeCommunicator(const SharedFile &file, PeerMemory &peers, const Waiter &waiter, std::atomic<uint64_t> &nextRing,
-                   Membership facts, std::vector<int64_t> processes, uint64_t offset)
+  NodeCommunicator(const SharedFile &file, PeerMemory &peers, const Waiter &waiter, RingPlaces &rings, Membership facts,
+                   std::vector<int64_t> processes, uint64_t offset)
       : SharedCommunicator(static_cast<int64_t>(processes.size()), std::move(facts)), file(file), waiter(waiter),
-        nextRing(nextRing), memory(file, offset, memoryBytes(members)),
+        rings(rings), memory(file, offset, memoryBytes(members)),
         // SharedGroup::initialize would write zeros, and the file's are there already.
         group(membership, memory.data(), /*direct=*/false, waiter),
         channels(reinterpret_cast<Channel *>(memory.data() + channelsAt(members))), reserved(processes.size()),
@@ -85,7 +85,7 @@ public:
     if (!ring) {
       to.slots = room.slots;
       to.slotBytes = (room.largest + 63) / 64 * 64 + sizeof(SlotHead);
-      to.ring = nextRing.fetch_add(roundToPage(to.slots * to.slotBytes));
+      to.ring = rings.take(roundToPage(to.slots * to.slotBytes));
       ring = std::make_unique<Mapping>(file, to.ring, to.slots * to.slotBytes);
     }
     uint32_t number = to.posted.value.load(std::memory_order_relaxed);
@@ -129,7 +129,7 @@ private:
 
   const SharedFile &file;
   const Waiter &waiter;
-  std::atomic<uint64_t> &nextRing;
+  RingPlaces &rings;
   Mapping memory;
   SharedGroup group;
   Channel *channels; /* [from][to] */
@@ -154,7 +154,20 @@ Node::Node(const std::string &job, const Launch &launch, std::vector<int64_t> no
       header(static_cast<Header *>(file.map(0, page))),
       entries(file, process, static_cast<int64_t>(ranks.size()), ranks[static_cast<size_t>(process)]),
       peers(file, process, static_cast<int64_t>(ranks.size())), next(page),
-      nextRing(ringsBegin + static_cast<uint64_t>(process) * ringsOfRank) {}
+      rings(ringsBegin, ringsEnd, ranks.size(), static_cast<uint64_t>(process)) {}
+
+RingPlaces::RingPlaces(uint64_t begin, uint64_t end, uint64_t ranks, uint64_t number)
+    : room((end - begin) / ranks / page * page), next(begin + number * room), end(next + room) {}
+
+uint64_t RingPlaces::take(uint64_t bytes) {
+  uint64_t place = next.load();
+  do
+    if (bytes > end - place)
+      fail("the messages that a rank may send to others of its host must need at most ", room,
+           " bytes, got: ", room - (end - place), " and ", bytes, " more");
+  while (!next.compare_exchange_weak(place, place + bytes));
+  return place;
+}
 
 Node::~Node() { SharedFile::unmap(header, page); }
 
@@ -184,6 +197,9 @@ std::unique_ptr<Communicator> Node::group(const std::string &name, std::span<con
   uint64_t unit = NodeCommunicator::memoryBytes(static_cast<int64_t>(ranks.size()));
   uint64_t offset = next + static_cast<uint64_t>(processOf(members[0])) * unit;
   next += static_cast<uint64_t>(ranks.size()) * unit;
+  if (next > ringsBegin)
+    fail("the groups of the ranks of a host must need at most ", ringsBegin, " bytes, got: ", next, " with the group '",
+         name, "'");
   if (members.size() == 1)
     return createSingleCommunicator();
   std::vector<int64_t> processes;
@@ -191,7 +207,7 @@ std::unique_ptr<Communicator> Node::group(const std::string &name, std::span<con
     processes.push_back(processOf(rank));
   int64_t index = std::find(processes.begin(), processes.end(), process) - processes.begin();
   return std::make_unique<NodeCommunicator>(
-      file, peers, *waiter, nextRing, Membership{name, {members.begin(), members.end()}, index}, processes, offset);
+      file, peers, *waiter, rings, Membership{name, {members.begin(), members.end()}, index}, processes, offset);
 }
 
 } // namespace dtcc::rt

@@ -19,9 +19,25 @@
 #include "runtime/collective/ProcessTable.h"
 #include "runtime/collective/Wait.h"
 
+#include <atomic>
 #include <optional>
 
 namespace dtcc::rt {
+
+/// The part of a node's file where the rings of one rank's messages lie. Two threads of the rank may send.
+class RingPlaces {
+public:
+  /// The part of rank `number` of `ranks`, which share [begin, end) evenly.
+  RingPlaces(uint64_t begin, uint64_t end, uint64_t ranks, uint64_t number);
+
+  /// The offset of a new ring of so many bytes, a multiple of 4096. Throws Error if they would not fit.
+  uint64_t take(uint64_t bytes);
+
+private:
+  const uint64_t room;
+  std::atomic<uint64_t> next;
+  const uint64_t end;
+};
 
 class Node {
 public:
@@ -58,8 +74,8 @@ private:
   ProcessTable entries;
   PeerMemory peers;
   std::optional<Waiter> waiter;
-  uint64_t next;                  /* where the next group's memory goes */
-  std::atomic<uint64_t> nextRing; /* where this rank's next ring goes; two threads of it may send */
+  uint64_t next; /* where the next group's memory goes */
+  RingPlaces rings;
 };
 
 /// Sees processes of the node end, and keeps notes of their waits.

@@ -7,8 +7,15 @@
 
 #include "runtime/checkpoint/folder/CheckpointFolder.h"
 
+#include "runtime/checkpoint/WholeFile.h"
+#include "runtime/core/Error.h"
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 
 namespace fs = std::filesystem;
@@ -17,6 +24,8 @@ namespace dtcc::rt {
 namespace {
 
 constexpr std::string_view prefix = "step-", unfinished = ".tmp";
+/// The checkpoint that stood in the place of a new one, on file systems that cannot swap two folders.
+constexpr std::string_view replaced = ".replaced";
 
 /// The N of "step-N", or -1.
 int64_t stepOf(std::string_view name) {
@@ -34,6 +43,11 @@ std::vector<std::string> namesIn(const std::string &directory) {
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error))
     names.push_back(entry->path().filename().string());
   return names;
+}
+
+/// The N of "step-N" and an ending, or -1.
+int64_t stepOf(std::string_view name, std::string_view ending) {
+  return name.ends_with(ending) ? stepOf(name.substr(0, name.size() - ending.size())) : -1;
 }
 
 } // namespace
@@ -54,9 +68,33 @@ std::vector<int64_t> checkpointSteps(const std::string &directory) {
 
 void removeUnfinished(const std::string &directory) {
   std::error_code error;
-  for (const std::string &name : namesIn(directory))
-    if (name.ends_with(unfinished) && stepOf(std::string_view(name).substr(0, name.size() - unfinished.size())) >= 0)
-      fs::remove_all(fs::path(directory) / name, error);
+  for (const std::string &name : namesIn(directory)) {
+    fs::path path = fs::path(directory) / name;
+    // The run was killed before the new checkpoint had taken the place of this one.
+    if (int64_t step = stepOf(name, replaced); step >= 0 && !fs::exists(checkpointPath(directory, step), error))
+      fs::rename(path, checkpointPath(directory, step), error);
+    else if (step >= 0 || stepOf(name, unfinished) >= 0)
+      fs::remove_all(path, error);
+  }
+}
+
+void placeCheckpoint(const std::string &finished, const std::string &directory, int64_t step) {
+  const std::string place = checkpointPath(directory, step), former = place + std::string(replaced);
+  std::error_code error;
+  if (!fs::exists(place, error))
+    return renameDurably(finished, place);
+  // Swapped at once, neither is ever missing; a run that is killed behind this leaves the former as unfinished.
+  if (renameat2(AT_FDCWD, finished.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0) {
+    syncFolder(directory);
+    fs::remove_all(finished, error);
+    return;
+  }
+  if (errno != EINVAL && errno != ENOSYS)
+    failWith(Status::Write, "cannot write ", place, ": ", std::strerror(errno));
+  fs::remove_all(former, error);
+  renameDurably(place, former);
+  renameDurably(finished, place);
+  fs::remove_all(former, error);
 }
 
 void pruneCheckpoints(const std::string &directory, const KeepOptions &options) {

@@ -7,8 +7,9 @@
 //
 // Two runs in one folder would write each other's checkpoints, and a resume would get a mixture. So the first process
 // of a run holds a lock on the file DIR/lock for as long as it lives. The system gives the lock back when the process
-// ends, however it ends, so that none is left behind. The file itself stays: a process that removed it would let a
-// third one lock a new file of that name while a second waits for the old one.
+// ends, however it ends, so that none is left behind. A run that wrote nothing removes the file with the folder that it
+// created. Another process may have opened the file before and lock it afterwards, while a third locks a new file of
+// that name: so whoever has a lock checks that its file still has the name, and else begins again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +30,9 @@ public:
   FolderLock &operator=(const FolderLock &) = delete;
 
 private:
+  /// Whether the file that is open is still the one with the name.
+  bool isCurrent() const;
+
   std::string directory, path;
   int file = -1;
   bool created = false;
