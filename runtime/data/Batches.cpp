@@ -50,7 +50,7 @@ void Batches::openSources(const DataOptions &options) {
   for (const dtcc_input &input : image.inputs()) {
     if (input.view == DTCC_NONE)
       continue;
-    Input row{&input, sources.open(input), input.rank ? input.dims[0].size : 1};
+    Input row{&input, sources.open(input), input.dims[0].size};
     if (!inputs.empty())
       checkLengths(inputs[0], row);
     // Types are tried on no elements here, on all when they are read.

@@ -91,11 +91,10 @@ int64_t SampleOrder::operator()(int64_t position) const {
     int64_t epoch = position / perEpoch, place = position % perEpoch;
     if (shuffle)
       place = Permutation(all, *shuffle, static_cast<uint64_t>(epoch))(place);
-    for (const Part &part : parts) {
-      if (place < part.samples)
-        return part.first + place;
-      place -= part.samples;
-    }
+    auto part = parts.begin();
+    for (; place >= part->samples; ++part) // ends, because the parts have `all` samples together
+      place -= part->samples;
+    return part->first + place;
   }
   const auto period = static_cast<int64_t>(turns.size());
   const Turn &turn = turns[static_cast<size_t>(position % period)];

@@ -47,7 +47,8 @@ TokenFile::TokenFile(const std::string &path, std::optional<FileType> type) : na
 void TokenFile::readNpy() {
   if (npy->shape().size() != 1)
     fail(name, ": a stream of tokens must have one dimension, got: ", npy->shape().size());
-  if (npy->type() == FileType::F32 || npy->type() == FileType::F64 || npy->type() == FileType::F16)
+  if (npy->type() == FileType::F32 || npy->type() == FileType::F64 || npy->type() == FileType::F16 ||
+      npy->type() == FileType::Bool)
     fail(name, ": tokens must be integers, got: ", fileTypeName(npy->type()));
   element = npy->type();
   first = npy->data();

@@ -341,6 +341,8 @@ TEST(Tokens, RefusesDamagedFiles) {
   EXPECT_NE(open("version.bin").find("the version of its header must be 1, got: 2"), std::string::npos);
   EXPECT_NE(open("odd:u16").find("multiple of 2"), std::string::npos);
   EXPECT_NE(open("f.npy").find("tokens must be integers"), std::string::npos);
+  writeNpy(folder / "b.npy", "|b1", "(4,)", floats.data(), 4);
+  EXPECT_NE(open("b.npy").find("tokens must be integers, got: bool"), std::string::npos) << open("b.npy");
   InputsOnly program(2);
   program.input("x", DTCC_F32, {4});
   writeFile(folder / "t", std::string(64, '\0'));
