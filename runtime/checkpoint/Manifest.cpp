@@ -117,7 +117,9 @@ SavedState readState(const Reader &reader, const Json &value, const Mesh &mesh, 
     reader.bad("the field 'dims' must be a list of at most 16 dimensions");
   int64_t whole = 1, block = 1;
   for (const Json &dim : dims) {
-    dtcc_dim row{reader.integer(dim, "size"), reader.integer(dim, "padded"), reader.axes(dim, "axes", mesh)};
+    // Each size is bounded, too: one beside a size of 0 would pass the bound of the product.
+    dtcc_dim row{reader.integer(dim, "size"), reader.integer(dim, "padded", 0, mostElements),
+                 reader.axes(dim, "axes", mesh)};
     if (row.padded < row.size || row.padded % mesh.extent(row.axes) != 0)
       reader.bad("a padded size must be at least the size and a multiple of its shards, got: " + shortText(dim));
     if (row.padded > 0 && whole > mostElements / row.padded)
@@ -130,8 +132,8 @@ SavedState readState(const Reader &reader, const Json &value, const Mesh &mesh, 
     const Json &bucket = value["bucket"];
     state.layout.shared = true;
     state.layout.flat = reader.axes(bucket, "flat", mesh);
-    state.layout.bucketLength = reader.integer(bucket, "length");
-    state.layout.bucketOffset = reader.integer(bucket, "offset");
+    state.layout.bucketLength = reader.integer(bucket, "length", 0, mostElements);
+    state.layout.bucketOffset = reader.integer(bucket, "offset", 0, mostElements);
     if (state.layout.bucketLength % mesh.extent(state.layout.flat) != 0 ||
         state.layout.bucketOffset > state.layout.bucketLength - block)
       reader.bad("a state must lie inside its bucket, got: " + shortText(bucket));

@@ -13,24 +13,13 @@
 
 namespace dtcc::rt {
 
-/// Bytes from a view's first element to its last.
-static uint64_t reachOf(const dtcc_view &view) {
-  int64_t last = 0;
-  for (int d = 0; d < view.rank; ++d) {
-    if (view.sizes[d] == 0)
-      return 0;
-    last += (view.sizes[d] - 1) * view.strides[d];
-  }
-  return static_cast<uint64_t>((last + 1) * dtcc_dtype_size(view.dtype));
-}
-
 SampleRoom::SampleRoom(const Image &image, const dtcc_stage &stage) {
   constexpr uint64_t alignment = 256;
   for (const dtcc_input &input : rowsOf(stage.inputs, image.inputs())) {
     if (input.view == DTCC_NONE)
       continue;
     pieces.push_back({input.view, bytes});
-    bytes += (reachOf(image.views()[input.view]) + alignment - 1) / alignment * alignment;
+    bytes += (spanOf(image.views()[input.view]) + alignment - 1) / alignment * alignment;
   }
 }
 

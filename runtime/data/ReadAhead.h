@@ -65,11 +65,12 @@ public:
   void begin(int64_t first);
 
   const SampleRoom &layout() const { return places; }
-  /// Begins to copy to `room` the samples of `slot` in the step that begins at sample `first`, before all that is only
-  /// to be read. Those that were copied before count as taken; waits if that is under way.
+  /// Begins to copy to `room` the samples of `slot` in the step that begins at sample `first`. The copy comes before
+  /// any reading that `begin` asked for. Waits for an earlier copy that is under way, whose room can then no longer be
+  /// taken.
   void fill(int64_t slot, int64_t first, std::byte *room);
-  /// The room with these samples, once they are copied. Null if they were not begun, or cannot be copied: then who
-  /// copies them anew meets the error.
+  /// Waits until the copy of these samples is complete, and returns its room. Null if the last call of `fill` named
+  /// other samples, or if the copy failed: the caller then copies the samples itself, and gets the error.
   const std::byte *take(int64_t slot, int64_t first);
 
 private:

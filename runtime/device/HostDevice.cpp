@@ -100,7 +100,8 @@ void HostDevice::run(uint32_t number, void *const *buffers, const void *predicat
         [this, number, buffers, slot = rank.abi.slot] { runTraced(number, buffers, slot, setup.traceOfStreams); });
     return;
   }
-  // Posting in program order was all that the second thread had to wait for.
+  // Only this thread waits for commands of the second one. The second thread need not wait for commands of this one,
+  // because each is posted after all earlier commands of this thread have run.
   if (second)
     for (const dtcc_wait &wait : rank.image.waits(command))
       if (uint64_t ticket = bound[wait.command - first].ticket)

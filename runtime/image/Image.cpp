@@ -37,6 +37,31 @@ std::span<const dtcc_wait> Image::waits(const dtcc_command &command) const {
   return section<dtcc_wait>(head->waits).subspan(command.first_wait, command.wait_count);
 }
 
+uint64_t spanOf(const dtcc_view &view) {
+  int64_t last = 0;
+  for (int d = 0; d < view.rank; ++d) {
+    if (view.sizes[d] == 0)
+      return 0;
+    last += (view.sizes[d] - 1) * view.strides[d];
+  }
+  return static_cast<uint64_t>((last + 1) * dtcc_dtype_size(view.dtype));
+}
+
+uint64_t endOf(const Image &image, const dtcc_view &view) {
+  dtcc_view box = view; // the blocks of all members of its group
+  if (view.block_of != 0)
+    box.sizes[view.block_dim] *= image.mesh().extent(image.communicators()[view.block_of - 1].axes);
+  const uint64_t span = spanOf(box);
+  if (span == 0)
+    return 0;
+  const SlotMemory memory = slotMemoryOf(image, view);
+  int64_t slots = memory.slots > 0 ? std::min(memory.slots, image.mesh().slots()) : image.mesh().slots();
+  int64_t lastSlot = 0;
+  for (int64_t slot = 0; slot < slots; ++slot)
+    lastSlot = std::max(lastSlot, memory.offsetOf(slot));
+  return static_cast<uint64_t>(view.offset + lastSlot) + span;
+}
+
 int64_t elementCount(const dtcc_view &view) {
   int64_t count = 1;
   for (int i = 0; i < view.rank; ++i)

@@ -125,6 +125,12 @@ inline SlotMemory slotMemoryOf(const Image &image, const dtcc_view &view) {
 /// Whether a program updates each parameter once its own gradient is complete.
 bool updatesEarly(const Image &image);
 
+/// Bytes from the first element of a view to the end of its last, which are more than it has where it leaves gaps. 0
+/// without elements.
+uint64_t spanOf(const dtcc_view &view);
+/// The end in its arena of what a view needs on any rank and in all its slots. 0 without elements.
+uint64_t endOf(const Image &image, const dtcc_view &view);
+
 /// Elements of a view.
 int64_t elementCount(const dtcc_view &view);
 /// True if the elements of `view` are dense in row-major order (sizes of 1 may

@@ -316,7 +316,8 @@ void checkArena(const Image &image, size_t i) {
   check.require(arena.bytes <= uint64_t(1) << 46, "bytes must be at most 2^46", arena.bytes);
 }
 
-/// There is a stage for each coordinate of the axis that numbers them.
+/// Checks that the mesh axis over which the stages are distributed exists, and that the program has one stage for each
+/// coordinate on it. A program without such an axis must have exactly one stage.
 void checkStageAxis(const Image &image) {
   const uint32_t axis = image.header().stage_axis;
   RowChecker top(image, "header", 0);

@@ -54,9 +54,10 @@ public:
         require(set.ids[j] != set.ids[i], "an axis must stand once in a set", int(set.ids[i]));
     }
   }
-  /// The product of `size` and the product of the sizes before it, which must be at most mostElements.
+  /// The product of `size` and the product of the sizes before it, which must be at most mostElements. So must `size`
+  /// beside a size of 0.
   int64_t product(int64_t before, int64_t size, const char *what) const {
-    require(size >= 0 && (size == 0 || before <= mostElements / size), what, size);
+    require(size >= 0 && size <= mostElements && (size == 0 || before <= mostElements / size), what, size);
     return before * size;
   }
   /// Checks the whole and the padded sizes of a state or an input.

@@ -67,7 +67,7 @@ static uint64_t reachOf(const Image &image, std::span<const dtcc_action> actions
       for (uint32_t number : image.operands(command)) {
         const dtcc_view &view = image.views()[number];
         if (image.string(image.arenas()[view.arena].name) == "activations")
-          most = std::max(most, static_cast<uint64_t>(view.offset + elementCount(view) * dtcc_dtype_size(view.dtype)));
+          most = std::max(most, endOf(image, view));
       }
   }
   return most;

@@ -19,14 +19,6 @@ namespace {
 /// Below this a loss scale is not what makes gradients overflow (fairseq's --min-loss-scale).
 constexpr double leastLossScale = 1e-4;
 
-/// Bytes from the first element of a view to its last.
-size_t spanOf(const dtcc_view &view) {
-  int64_t last = 0;
-  for (uint32_t d = 0; d < view.rank; ++d)
-    last += (std::max<int64_t>(1, view.sizes[d]) - 1) * view.strides[d];
-  return static_cast<size_t>((last + 1) * dtcc_dtype_size(view.dtype));
-}
-
 } // namespace
 
 Verdict judge(const StepFacts &facts) {

@@ -53,6 +53,31 @@ TEST(Image, MembersOfGroupsOnAMesh) {
   EXPECT_EQ(image.mesh().members(image.communicators()[2], 4), (std::vector<int64_t>{0, 3, 1, 4, 2, 5}));
 }
 
+TEST(Image, WhereViewsEnd) {
+  ImageBuilder b;
+  b.axis("mb", 4, DTCC_AXIS_TIME);
+  uint8_t dp = b.axis("dp", 2);
+  b.communicator("dp", {dp});
+  uint32_t arena = b.arena("work");
+  b.view(arena, DTCC_F32, {4, 3}, 4);
+  b.views[0].strides[0] = 8; // a gap behind each row
+  b.views[0].slot_stride = 128;
+  b.arenas[0].bytes = 4096;
+  std::vector<dtcc_view> views(4, b.views[0]);
+  views[1].slots = 3;
+  views[2].block_of = 1; // rows of both members
+  views[3].sizes[1] = 0;
+  std::vector<uint64_t> bytes = b.build();
+  Image image(bytes.data(), 0);
+  const uint64_t span = (3 * 8 + 2 + 1) * 4, begin = static_cast<uint64_t>(views[0].offset);
+  EXPECT_EQ(spanOf(views[0]), span);
+  EXPECT_EQ(endOf(image, views[0]), begin + 3 * 128 + span);
+  EXPECT_EQ(endOf(image, views[1]), begin + 2 * 128 + span);
+  EXPECT_EQ(endOf(image, views[2]), begin + 3 * 128 + span + 4 * 8 * 4);
+  EXPECT_EQ(spanOf(views[3]), 0u);
+  EXPECT_EQ(endOf(image, views[3]), 0u);
+}
+
 struct Damage {
   const char *expected;
   std::function<void(ImageBuilder &)> builder;
@@ -131,6 +156,12 @@ TEST(Image, NamesTheFirstWrongItem) {
          b.views[0].rank = 2;
          b.views[0].sizes[0] = b.views[0].sizes[1] = int64_t(1) << 40;
          b.views[0].strides[0] = b.views[0].strides[1] = 0;
+       }},
+      {"view 0: sizes must multiply to at most 2^56, got: 4611686018427387904",
+       [](ImageBuilder &b) {
+         b.views[0].rank = 2;
+         b.views[0].sizes[0] = 0;
+         b.views[0].sizes[1] = int64_t(1) << 62;
        }},
       {"labels must lie 0 to 2^31 positions", [](ImageBuilder &b) { b.header.training.label_shift = -1; }},
       {"scalar 3: element type", [](ImageBuilder &b) { b.scalars[DTCC_SCALAR_LR] = 1; }},
