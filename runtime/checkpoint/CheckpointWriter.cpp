@@ -15,7 +15,10 @@
 #include "runtime/core/ThreadTeam.h"
 #include "runtime/image/StateValues.h"
 
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 
 namespace fs = std::filesystem;
@@ -54,6 +57,25 @@ bool areFinite(uint32_t dtype, const std::byte *from, int64_t count) {
 fs::path unfinishedPath(const std::string &directory, int64_t step) { return checkpointPath(directory, step) + ".tmp"; }
 
 } // namespace
+
+void placeCheckpoint(const std::string &finished, const std::string &directory, int64_t step) {
+  const std::string place = checkpointPath(directory, step), former = formerPath(directory, step);
+  std::error_code error;
+  if (!fs::exists(place, error))
+    return renameDurably(finished, place);
+  // Swapped at once, neither is ever missing; a run that is killed behind this leaves the former as unfinished.
+  if (renameat2(AT_FDCWD, finished.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0) {
+    syncFolder(directory);
+    fs::remove_all(finished, error);
+    return;
+  }
+  if (errno != EINVAL && errno != ENOSYS)
+    failWith(Status::Write, "cannot write ", place, ": ", std::strerror(errno));
+  fs::remove_all(former, error);
+  renameDurably(place, former);
+  renameDurably(finished, place);
+  fs::remove_all(former, error);
+}
 
 CheckpointWriter::CheckpointWriter(const std::string &directory, const FolderDisks &disks, const RunIdentity &identity,
                                    const KeepOptions &keep, const Rank &rank, int64_t machineRanks)

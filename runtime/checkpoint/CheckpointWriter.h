@@ -30,6 +30,10 @@
 
 namespace dtcc::rt {
 
+/// Moves the complete checkpoint of `step`, which lies in the folder `finished`, to its place. A checkpoint that is
+/// there already gives way, and lies on the disk until the new one has taken its place. Throws Status::Write.
+void placeCheckpoint(const std::string &finished, const std::string &directory, int64_t step);
+
 class CheckpointWriter {
 public:
   /// `machineRanks`: of the run on this machine, which share its memory. All references outlive the writer.

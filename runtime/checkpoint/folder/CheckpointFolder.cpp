@@ -7,15 +7,8 @@
 
 #include "runtime/checkpoint/folder/CheckpointFolder.h"
 
-#include "runtime/checkpoint/WholeFile.h"
-#include "runtime/core/Error.h"
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 
 namespace fs = std::filesystem;
@@ -56,6 +49,10 @@ std::string checkpointPath(const std::string &directory, int64_t step) {
   return (fs::path(directory) / (std::string(prefix) + std::to_string(step))).string();
 }
 
+std::string formerPath(const std::string &directory, int64_t step) {
+  return checkpointPath(directory, step) + std::string(replaced);
+}
+
 std::vector<int64_t> checkpointSteps(const std::string &directory) {
   std::vector<int64_t> steps;
   std::error_code error;
@@ -76,25 +73,6 @@ void removeUnfinished(const std::string &directory) {
     else if (step >= 0 || stepOf(name, unfinished) >= 0)
       fs::remove_all(path, error);
   }
-}
-
-void placeCheckpoint(const std::string &finished, const std::string &directory, int64_t step) {
-  const std::string place = checkpointPath(directory, step), former = place + std::string(replaced);
-  std::error_code error;
-  if (!fs::exists(place, error))
-    return renameDurably(finished, place);
-  // Swapped at once, neither is ever missing; a run that is killed behind this leaves the former as unfinished.
-  if (renameat2(AT_FDCWD, finished.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0) {
-    syncFolder(directory);
-    fs::remove_all(finished, error);
-    return;
-  }
-  if (errno != EINVAL && errno != ENOSYS)
-    failWith(Status::Write, "cannot write ", place, ": ", std::strerror(errno));
-  fs::remove_all(former, error);
-  renameDurably(place, former);
-  renameDurably(finished, place);
-  fs::remove_all(former, error);
 }
 
 void pruneCheckpoints(const std::string &directory, const KeepOptions &options) {

@@ -28,12 +28,12 @@ struct KeepOptions {
 /// "DIR/step-N"
 std::string checkpointPath(const std::string &directory, int64_t step);
 
+/// Where the checkpoint in the place of a new one waits until that is there. removeUnfinished brings it back if the new
+/// one never came.
+std::string formerPath(const std::string &directory, int64_t step);
+
 /// Steps of the checkpoints in `directory`, ascending; whole or not.
 std::vector<int64_t> checkpointSteps(const std::string &directory);
-
-/// Moves the complete checkpoint of `step`, which lies in the folder `finished`, to its place. A checkpoint that is
-/// there already gives way, and lies on the disk until the new one has taken its place. Throws Status::Write.
-void placeCheckpoint(const std::string &finished, const std::string &directory, int64_t step);
 
 /// Removes what runs that were killed have left half written. No other run may use the folder: see FolderLock.h.
 void removeUnfinished(const std::string &directory);

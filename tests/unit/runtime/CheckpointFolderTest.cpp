@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/checkpoint/folder/CheckpointFolder.h"
-
+#include "runtime/checkpoint/CheckpointWriter.h"
 #include "runtime/checkpoint/folder/FolderLock.h"
 #include "runtime/core/Error.h"
 #include "tests/unit/runtime/RunProgram.h"

@@ -172,7 +172,8 @@ TEST(Manifest, RefusesWhatIsDamaged) {
     EXPECT_NE(with("\"examples\": 24", std::string("\"examples\": ") + samples).find("'examples' must be"),
               std::string::npos)
         << samples;
-  EXPECT_NE(with("\"padded\": 5", "\"padded\": 72057594037927937").find("at most 72057594037927936"), std::string::npos);
+  EXPECT_NE(with("\"padded\": 5", "\"padded\": 72057594037927937").find("at most 72057594037927936"),
+            std::string::npos);
   EXPECT_NE(refuse(std::string(100'000, '[')).find("at most 64 deep"), std::string::npos);
   EXPECT_NE(refuse("{\"step\": " + std::string(100'000, '[')).find("at most 64 deep"), std::string::npos);
   for (size_t length = 0; length + 1 < good.size(); length += 7)
