@@ -6,7 +6,7 @@
 # message that is right. hosts.py starts this as root of its namespaces.
 import json, os, pathlib, re, signal, subprocess, sys, tempfile, time
 
-from jobs import EACH, RANKS, build, check, data, ended, has_begun, hosts, losses, model, on, wrong
+from jobs import EACH, RANKS, Job, build, check, data, ended, has_begun, hosts, losses, model, on, wrong
 from launchers import by_hand, launchers, start
 
 SECONDS = 3  # the hang timeout of runs that are to hang
@@ -205,6 +205,23 @@ while time.monotonic() < end:
           "a process with another token is not let in", wrong_token.returncode, said)
 
 
+def own_name(root, program):
+    """Debian's /etc/hosts gives a host's own name the address 127.0.1.1, at which no other host finds rank 0."""
+    named = root / "hosts"
+    named.write_text("127.0.0.1 localhost\n127.0.1.1 host1\n10.99.0.2 host2\n")
+    job = Job(pathlib.Path(tempfile.mkdtemp(dir=root)))
+    os.environ["DTCC_TEST_JOB"] = str(job.folder)
+    token = job.folder / "token"
+    token.write_text(f"a secret of {job.folder}\n")
+    for rank in range(RANKS):
+        line = f'mount --bind {named} /etc/hosts && exec "$@"' if rank < EACH else 'exec "$@"'
+        job.start(on(1 + rank // EACH, "sh", "-c", line, "named", program, "--threads=1", data, "--steps=3", "--hang-timeout=15",
+                     "--rendezvous=host1:29580", f"--rank={rank}", f"--ranks={RANKS}", f"--token-file={token}"))
+    statuses = job.wait()
+    job.kill()
+    check(statuses == [0] * RANKS, "hosts meet at a name that is a loopback address on its own host", statuses, job.said())
+
+
 def nothing_listens(root, program):
     job = endless(by_hand, root, program)
     listening = "".join(subprocess.run([str(word) for word in on(host, "ss", "-Htln")], capture_output=True,
@@ -223,6 +240,7 @@ def main():
             programs[name] = root / f"program-{name.replace('=', '').replace(',', '-')}"
             subprocess.run([build / "bin/dtcc", model, "--bind=batch=8,seq=33", *options, "-o", programs[name]], check=True)
         same_losses(root, programs)
+        own_name(root, programs["dp=4"])
         nothing_listens(root, programs["dp=4"])
         judge = conformance()
         strangers(root, programs["dp=4"])  # mostly waits

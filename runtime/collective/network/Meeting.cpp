@@ -11,6 +11,7 @@
 #include "runtime/core/Error.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -46,6 +47,14 @@ MemberCard ownCard(const Launch &launch, const Socket &listening) {
 
 } // namespace
 
+Address Meeting::toListenAt(const Address &own) const {
+  in_addr four;
+  in6_addr six;
+  bool isNumber = inet_aton(host.c_str(), &four) != 0 || inet_pton(AF_INET6, host.c_str(), &six) == 1;
+  bool isOneHost = isNumber || host.find("localhost") != std::string::npos;
+  return own.isLoopback() && !isOneHost ? own.ofAnyInterface() : own;
+}
+
 Meeting::Meeting(const Launch &launch)
     : end(NetworkClock::now() + std::chrono::seconds(launch.hangSeconds)),
       cards(static_cast<size_t>(launch.processes)) {
@@ -74,7 +83,7 @@ void Meeting::gather(const Launch &launch) {
   for (int64_t at = port; at < port + portsTried && !door; ++at)
     for (Address &address : addresses) {
       address.setPort(at);
-      if (door = Socket::listen(address); door)
+      if (door = Socket::listen(toListenAt(address)); door)
         break;
       why = std::strerror(errno);
     }
@@ -167,7 +176,7 @@ void Meeting::join(const Launch &launch) {
          ", rank 0 at ", launch.rendezvous, " as one of another number");
   Address own = socket.own();
   own.setPort(0);
-  listening = Socket::listen(own);
+  listening = Socket::listen(toListenAt(own));
   MemberCard mine = ownCard(launch, listening);
   if (!listening || !socket.send(&mine, sizeof mine, end))
     fail("rank ", launch.process, " cannot listen at its address: ", std::strerror(errno));
@@ -187,10 +196,15 @@ void Meeting::join(const Launch &launch) {
       !socket.receive(cards.data(), cards.size() * sizeof(MemberCard), soon))
     failWith(Status::PeerLost, "rank 0 left while the ranks met at ", launch.rendezvous);
   runSession = textOf(session);
-  // Rank 0 may know itself by another address than others do.
-  int64_t linkPort = cards[0].link.port();
-  cards[0].link = socket.peer();
-  cards[0].link.setPort(linkPort);
+  // Rank 0 may know itself by another address than others do. So may the ranks of its host, which found it by an
+  // address that only this host has; others reach them where they reach rank 0.
+  for (MemberCard &card : cards) {
+    if (card.rank != 0 && !card.link.isOfAnyInterface())
+      continue;
+    int64_t linkPort = card.link.port();
+    card.link = socket.peer();
+    card.link.setPort(linkPort);
+  }
 }
 
 std::vector<int64_t> Meeting::hosts() const {

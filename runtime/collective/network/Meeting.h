@@ -50,6 +50,10 @@ public:
 private:
   void gather(const Launch &launch);
   void join(const Launch &launch);
+  /// The address at which this process listens that knows itself by `own`. Debian's /etc/hosts gives a host's own name
+  /// the address 127.0.1.1, which no other host reaches: all addresses of the host then take its place. A rendezvous
+  /// whose name or address says that all ranks stand on one host stays closed to others.
+  Address toListenAt(const Address &own) const;
   /// Connects to rank 0's door. Empty if it is not there yet.
   Socket findRankZero(const Launch &launch, std::string &why) const;
 

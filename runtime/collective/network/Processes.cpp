@@ -115,7 +115,8 @@ public:
     }
   }
   void abort(int status) noexcept override {
-    // Whoever says why asks this one first what it was doing.
+    // Another process of this host reports the hang, and first asks every process what it waits for. This one stays up
+    // to 3 s to answer, until the reporter has aborted the node.
     for (int turns = 0; isSilent && status == static_cast<int>(Status::Hang) && !node.aborted() && turns < 150; ++turns)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     node.abort(status);

@@ -67,6 +67,27 @@ void Address::setPort(int64_t port) {
       htons(static_cast<uint16_t>(port));
 }
 
+bool Address::isLoopback() const {
+  if (storage.ss_family == AF_INET)
+    return ntohl(reinterpret_cast<const sockaddr_in *>(&storage)->sin_addr.s_addr) >> 24 == 127;
+  return storage.ss_family == AF_INET6 &&
+         IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6 *>(&storage)->sin6_addr);
+}
+
+Address Address::ofAnyInterface() const {
+  Address any = *this;
+  if (storage.ss_family == AF_INET)
+    reinterpret_cast<sockaddr_in *>(&any.storage)->sin_addr.s_addr = htonl(INADDR_ANY);
+  else
+    reinterpret_cast<sockaddr_in6 *>(&any.storage)->sin6_addr = in6addr_any;
+  return any;
+}
+
+bool Address::isOfAnyInterface() const {
+  Address any = ofAnyInterface();
+  return std::memcmp(&storage, &any.storage, sizeof storage) == 0;
+}
+
 Socket::~Socket() {
   if (file >= 0)
     close(file);

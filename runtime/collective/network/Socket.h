@@ -34,6 +34,11 @@ struct Address {
   static std::vector<Address> of(const std::string &host, int64_t port);
   int64_t port() const;
   void setPort(int64_t port);
+  /// Whether only this host reaches it (127.0.0.0/8 or ::1).
+  bool isLoopback() const;
+  /// The address that stands for all of this host's, of the same family and with the same port.
+  Address ofAnyInterface() const;
+  bool isOfAnyInterface() const;
 };
 
 class Socket {
