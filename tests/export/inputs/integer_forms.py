@@ -32,6 +32,7 @@ FORMS = {
     "remainder": lambda a, b: (a - 15) % 7,
     "bits": lambda a, b: (a & b) + (a | b) - (a ^ 5),
     "shifts": lambda a, b: ((a - 15) << 2) + ((b - 15) >> 1),
+    "shifts_of_large": lambda a, b: ((a * 2**21 + b) >> 3) % 13,
     "not": lambda a, b: ~(a > 9),
     "powers": lambda a, b: a ** 2 - (b - 15) ** 3,
     "extremes": lambda a, b: torch.maximum(a, b) - torch.minimum(a, b),

@@ -115,7 +115,7 @@ def shifted_up(x, places):
 
 
 def shifted_down(x, places):
-    return torch.div(x, 2**places, rounding_mode="floor")
+    return torch.floor_divide(x, 2**places)
 
 
 def with_sign(x, y):
