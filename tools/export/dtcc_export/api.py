@@ -13,6 +13,7 @@ import tempfile
 import warnings
 from unittest import mock
 
+import onnx
 import onnx_ir as ir
 import onnxscript.optimizer
 import torch
@@ -20,7 +21,7 @@ from onnx_ir.tensor_adapters import TorchTensor
 from torch.export import _trace
 
 from . import adapters as low_rank
-from . import alignments, compare, decompositions, forms, gradients, manifest, notes, operators, packed, picked, scans
+from . import alignments, compare, decompositions, forms, gradients, manifest, notes, operators, packed, picked, scans, state
 from . import graph as surgery
 from .losses import ExportError, ExportWarning, with_loss
 from .rewrite import rewrite_lossy_calls
@@ -314,7 +315,7 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
     train           None: train() is called, unless the module is in training mode with parts in evaluation mode: these
                     stay frozen; True: train() is called in any case; False: every submodule keeps its mode
     opset           ONNX opset; default: the exporter's
-    external_data   weights beside the file, in PATH.data; default: above 256 MiB
+    external_data   weights beside the file, in PATH.data (PATH.1.data if the file there reads that); default: above 256 MiB
     adapters        {glob of module names: (base, up, down, scale)}: layers that add scale * up @ down to the weight of
                     base, which --save-merged of a program sums; those of PEFT are found
 
@@ -330,6 +331,7 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
         check_batch_norms(module)
         wrapper, targets, described = with_loss(module, list(inputs), loss)
         wrapper.training = module.training
+        state.check_state(wrapper, inputs)
         result = forms.with_plain_attention(module, lambda: traced(wrapper, inputs, dynamic, opset))
         trains = module.training
     model, graph = result.model, result.model.graph
@@ -410,8 +412,21 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
     return facts
 
 
+def data_of(path):
+    """Names of the data files beside an ONNX file that it reads. None for a file that is not there, or is no ONNX file."""
+    try:
+        model = onnx.load(path, load_external_data=False)
+    except Exception:  # noqa: BLE001 - whatever lies there is replaced
+        return set()
+    return {entry.value for held in model.graph.initializer for entry in held.external_data if entry.key == "location"}
+
+
 def write(model, path, external_data):
-    """Writes beside the target first: a failed export leaves an older file as it was."""
+    """Writes beside the target first: a failed export leaves an older file as it was.
+
+    An older file goes on reading its own data until it is replaced, last: the new data have another name, and the old ones are
+    removed afterwards.
+    """
     if external_data is None:
         size = sum(v.const_value.nbytes for v in model.graph.initializers.values() if v.const_value is not None)
         external_data = size > EXTERNAL_FROM
@@ -419,6 +434,18 @@ def write(model, path, external_data):
     if not os.path.isdir(folder):
         raise ExportError(f"no such folder: '{folder}'")
     with tempfile.TemporaryDirectory(dir=folder, prefix=".dtcc_export.") as temporary:
-        ir.save(model, os.path.join(temporary, name), external_data=name + ".data" if external_data else None)
-        for file in os.listdir(temporary):
-            os.replace(os.path.join(temporary, file), os.path.join(folder, file))
+        candidates, former = [name + ".data", name + ".1.data"], data_of(path)
+        data = next(each for each in candidates if each not in former) if external_data else None
+        ir.save(model, os.path.join(temporary, name), external_data=data)
+        written = [data] if data and os.path.exists(os.path.join(temporary, data)) else []
+        try:
+            for file in [*written, name]:
+                os.replace(os.path.join(temporary, file), os.path.join(folder, file))
+        except BaseException:
+            for file in written:
+                with contextlib.suppress(OSError):
+                    os.remove(os.path.join(folder, file))
+            raise
+    for each in former.intersection(candidates) - {data}:
+        with contextlib.suppress(OSError):
+            os.remove(os.path.join(folder, each))
