@@ -23,9 +23,18 @@ ROUNDINGS = 4
 DRAWS = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"}
 
 
+def bits_of(tensor):
+    """The values of a tensor in memory as an array of NumPy's, which has no bfloat16: its bits stand for it."""
+    tensor = tensor.detach().cpu()
+    return (tensor.view(torch.uint16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
+
+
 def held_as_in_module(model, module):
     """Every parameter is an initializer with the very same bytes and shape, no two names share one but the tied."""
-    facts = json.loads({p.key: p.value for p in model.metadata_props}[manifest.KEY])
+    described = {p.key: p.value for p in model.metadata_props}
+    if manifest.KEY not in described:
+        raise ExportError(f"the file has no metadata '{manifest.KEY}': it is no export of dtcc's")
+    facts = json.loads(described[manifest.KEY])
     held = {i.name: i for i in model.graph.initializer}
     rows = {r["name"]: r for r in facts["parameters"]}
     expected = dict(module.named_parameters(remove_duplicate=False))
@@ -37,7 +46,7 @@ def held_as_in_module(model, module):
         if row["initializer"] not in held:
             raise ExportError(f"parameter '{name}': no initializer '{row['initializer']}'")
         value = onnx.numpy_helper.to_array(held[row["initializer"]])
-        state = parameter.detach().numpy()
+        state = bits_of(parameter)
         if value.shape != state.shape or value.tobytes() != state.tobytes():
             raise ExportError(f"parameter '{name}': initializer '{row['initializer']}' holds other values")
         owners.setdefault(row["initializer"], set()).add(id(parameter))
@@ -111,7 +120,7 @@ def run_by_reference(model, feeds):
 
 def run(model, inputs, reference=False):
     """By ONNX Runtime if it is installed, else or if asked by ONNX's reference evaluator."""
-    feeds = {k: v.detach().numpy() for k, v in inputs.items()}
+    feeds = {k: v.detach().cpu().numpy() for k, v in inputs.items()}
     feeds = {i.name: feeds[i.name] for i in model.graph.input}
     try:
         import onnxruntime
@@ -196,7 +205,7 @@ def check(path, module, example_inputs, loss=None, tolerance=1e-3):
             twin.eval()
         # Gradients are wanted, as in the user's loop: hooks are registered on tensors that have them.
         with training(twin, None if train else False):
-            expected = with_loss(twin, list(inputs), loss)[0](**inputs).detach().numpy()
+            expected = with_loss(twin, list(inputs), loss)[0](**inputs).detach().float().cpu().numpy()
         got = run(model, inputs, reference=True) if train else run(inference_form(model), inputs)
         return float(np.max(np.abs(got - expected)) / max(np.max(np.abs(expected)), 1e-30))
 

@@ -143,10 +143,9 @@ def open_lengths():
     with contextlib.ExitStack() as registered:
         for layer, form in layers.items():
             registered.enter_context(_patches._register_rnn_while_loop_decomposition(layer, form))
+            registered.callback(layer._dispatch_cache.clear)  # a trace that fails must leave no form of this module
             layer._dispatch_cache.clear()  # else the form that an earlier trace has used stays
         yield
-    for layer in layers:
-        layer._dispatch_cache.clear()
 
 
 def with_plain_attention(module, trace):
