@@ -106,6 +106,32 @@ REFUSED = {
 }
 
 
+class Scored(nn.Module):
+    """A loss with a parameter of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, output):
+        return (output * self.scale).square().mean()
+
+
+LINEAR, SCORED = nn.Linear(3, 2), Scored()
+ROWS = {"input": torch.ones(4, 3)}
+GROUPS = [{"params": LINEAR.weight, "betas": (0.5, 0.5), "name": "first"}, {"params": LINEAR.bias, "name": "second"}]
+REFUSED |= {
+    "the loss has parameters of its own ('scale'), which would not train": (LINEAR, ROWS, {"loss": SCORED}),
+    "the loss has parameters of its own ('scale'), which": (LINEAR, ROWS, {"loss": lambda output: SCORED(output)}),
+    "same settings but for lr and weight_decay, got: betas=(0.5, 0.5) and (0.9, 0.999)":
+        (LINEAR, ROWS, {"loss": torch.mean, "optimizer": torch.optim.AdamW(GROUPS)}),
+    "dtcc's optimizers have no maximize, got: maximize=True":
+        (LINEAR, ROWS, {"loss": torch.mean, "optimizer": torch.optim.SGD(LINEAR.parameters(), maximize=True)}),
+    "dtcc's optimizers have no amsgrad, got: amsgrad=True":
+        (LINEAR, ROWS, {"loss": torch.mean, "optimizer": torch.optim.AdamW(LINEAR.parameters(), amsgrad=True)}),
+}
+
+
 def exported(module, inputs, options, path):
     """The warnings of an export."""
     with warnings.catch_warnings(record=True) as shown:

@@ -23,7 +23,7 @@ from torch.export import _trace
 from . import adapters as low_rank
 from . import alignments, compare, decompositions, forms, gradients, manifest, notes, operators, packed, picked, scans, state
 from . import graph as surgery
-from .losses import ExportError, ExportWarning, with_loss
+from .losses import ExportError, ExportWarning, check_loss_trains_nothing, with_loss
 from .rewrite import rewrite_lossy_calls
 
 PREFIX = "model."  # the wrapper's name for the user's module
@@ -329,6 +329,9 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
         check_samples(inputs)
     with training(module, train), forms.traced_experts(module), refusals():
         check_batch_norms(module)
+        check_loss_trains_nothing(module, loss)
+        if optimizer is not None:
+            manifest.check_groups(optimizer)
         wrapper, targets, described = with_loss(module, list(inputs), loss)
         wrapper.training = module.training
         state.check_state(wrapper, inputs)

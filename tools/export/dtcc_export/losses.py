@@ -1,6 +1,7 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The module that is traced: the user's module followed by its loss."""
+import functools
 import inspect
 from collections.abc import Mapping
 
@@ -141,6 +142,26 @@ def check_arguments(parameters, needed, passed):
                               "name the example inputs after the arguments of forward and of the loss")
     if missing := [n for n in parameters if n in needed and n not in passed]:
         raise ExportError(f"forward needs '{missing[0]}', which is no example input, got: {', '.join(passed)}")
+
+
+def modules_in(loss):
+    """The modules that a callable loss is, is a part of, or names."""
+    while isinstance(loss, functools.partial):
+        loss = loss.func
+    named = [loss, getattr(loss, "__self__", None)]
+    if inspect.isfunction(loss):
+        variables = inspect.getclosurevars(loss)
+        named += [*variables.nonlocals.values(), *variables.globals.values()]
+    return [each for each in named if isinstance(each, torch.nn.Module)]
+
+
+def check_loss_trains_nothing(module, loss):
+    """Raises ExportError if the loss has parameters of its own: the file holds the module's alone."""
+    known = {id(p) for p in module.parameters()}
+    own = [name for each in modules_in(loss) for name, p in each.named_parameters() if p.requires_grad and id(p) not in known]
+    if own:
+        raise ExportError(f"the loss has parameters of its own ('{own[0]}'), which would not train: export a module that holds the model "
+                          "and the loss and returns the loss, or set requires_grad=False")
 
 
 def with_loss(module, input_names, loss):

@@ -6,6 +6,8 @@ Metadata key "dtcc.manifest", a JSON object; docs/export.md describes every fiel
 """
 import fnmatch
 
+from .losses import ExportError
+
 KEY = "dtcc.manifest"
 VERSION = 1
 
@@ -25,6 +27,25 @@ def decayed(module, optimizer, no_decay):
         groups = {id(p): g.get("weight_decay", 0) != 0 for g in optimizer.param_groups for p in g["params"]}
     return {name: groups.get(id(p), optimizer is None) and not any(fnmatch.fnmatch(name, g) for g in no_decay)
             for name, p in module.named_parameters()}
+
+
+# Settings in which groups may differ: the file holds them, or they change no result.
+OF_GROUPS = {"lr", "weight_decay", "foreach", "fused", "capturable", "differentiable"}
+# Settings that dtcc's optimizers lack.
+LACKING = ("amsgrad", "maximize")
+
+
+def check_groups(optimizer):
+    """Raises ExportError for what neither the file nor dtcc's --optimizer could say of a torch optimizer."""
+    groups = optimizer.param_groups
+    for group in groups:
+        for setting in LACKING:
+            if group.get(setting):
+                raise ExportError(f"dtcc's optimizers have no {setting}, got: {setting}={group[setting]}")
+        for setting in sorted(optimizer.defaults.keys() - OF_GROUPS):
+            if group.get(setting) != groups[0].get(setting):
+                raise ExportError("all parameter groups must have the same settings but for lr and weight_decay, got: "
+                                  f"{setting}={groups[0].get(setting)} and {group.get(setting)}")
 
 
 def group_settings(optimizer):
