@@ -21,7 +21,7 @@ from onnx_ir.tensor_adapters import TorchTensor
 from torch.export import _trace
 
 from . import adapters as low_rank
-from . import alignments, compare, decompositions, forms, gradients, manifest, notes, operators, packed, picked, scans, state
+from . import alignments, compare, decompositions, forms, gradients, manifest, notes, operators, packed, picked, scans, sizes, state
 from . import graph as surgery
 from .losses import ExportError, ExportWarning, check_loss_trains_nothing, with_loss
 from .rewrite import rewrite_lossy_calls
@@ -277,6 +277,7 @@ def trace(wrapper, inputs, dynamic, opset):
             exported = torch.onnx.export(program, (), kwargs=inputs, dynamo=True, dynamic_shapes=shapes, optimize=False,
                                          verbose=False, opset_version=opset,
                                          custom_translation_table={**operators.TRANSLATIONS, **scans.TRANSLATIONS})
+    sizes.warn_of_answers(program, shapes)
     return Traced(exported.model, changed, unread, moving, without_gradient)
 
 
