@@ -551,6 +551,22 @@ std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const Parallelism &sh
       memory.working = std::max(memory.working, type.workingBytes + mode.workingBytes);
     }
   }
+  // Messages wait at their sender, those of training and of evaluation, and at their receiver those of one action
+  // (exec-reserve-workspace).
+  std::vector<double> fromBefore(ranks.size()), fromAfter(ranks.size());
+  for (size_t stage = 1; stage < firsts.size() && !facts.machine.isCpu(); ++stage) {
+    constexpr double kForward = 2, kBackward = 1;
+    const double bytes = memories[problem.blocks[firsts[stage] - 1]].leavingBytes;
+    const size_t before = rankOfStage(shape, stage - 1), after = rankOfStage(shape, stage);
+    if (before == after)
+      continue;
+    ranks[before].activations += kForward * bytes;
+    ranks[after].activations += kBackward * bytes;
+    fromBefore[after] = std::max(fromBefore[after], bytes);
+    fromAfter[before] = std::max(fromAfter[before], bytes);
+  }
+  for (size_t rank = 0; rank < ranks.size(); ++rank)
+    ranks[rank].activations += fromBefore[rank] + fromAfter[rank];
   for (const auto &[key, stages] : alike) {
     const auto &[rank, held, host, number] = key;
     const VirtualFlights &flights = flightsOf(shape);

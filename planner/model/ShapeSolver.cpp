@@ -39,7 +39,7 @@ plan::StageSolution ShapeSolver::solveIn(std::optional<uint32_t> only, const Par
   };
   plan::StageSolution found = solve();
   // On heterogeneous devices each stage has the memory of its kind, and the problem's estimate is all there is.
-  if ((!first.facts.hasVirtualStages(shape) && !hasWeightsApart(shape)) || kinds.isMixed())
+  if (shape.pp == 1 || kinds.isMixed())
     return found;
   double usable = problem.classes[0].memoryBytes, lowerBound = found.lowerBound;
   if (problem.isDealt)
