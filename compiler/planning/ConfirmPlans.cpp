@@ -23,10 +23,10 @@ using namespace dtcc;
 /// Mixtral 8x7B and DeepSeek-V3 on 32 to 16,384 H100s, one is forecast below its estimate by more, 5.5 %
 /// (docs/measurements.md).
 static constexpr double kEstimateError = 0.05;
-/// Number of plans that are lowered at most to be compared, those that turn out too large among them: it bounds the
-/// time of a search. The fastest of 16 to 24 programs was among the first four for five of these models. For
-/// DeepSeek-V3 it was the tenth of 14.
-static constexpr size_t kCompared = 4;
+/// Number of plans that are compared at most, and that are lowered to be compared, those that turn out too large among
+/// them: it bounds the time of a search. The fastest of 16 to 24 programs was among the first four for five of these
+/// models. For DeepSeek-V3 it was the tenth of 14.
+static constexpr size_t kCompared = 4, kLowered = 6;
 /// Plans that are lowered at most until one fits; those that are refused at once cost little. How often one of them is
 /// solved again for less memory.
 static constexpr size_t kTries = 24, kRefusals = 48;
@@ -132,7 +132,8 @@ private:
 } // namespace
 
 bool Confirmation::mayWin(const Candidate &candidate, size_t before) const {
-  return !best || (taken + before < kCompared && isNear(candidate));
+  const size_t compared = best ? 1 + slower.size() : 0;
+  return !best || (compared + before < kCompared && taken + before < kLowered && isNear(candidate));
 }
 
 bool Confirmation::isNear(const Candidate &candidate) const {

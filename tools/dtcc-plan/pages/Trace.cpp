@@ -22,6 +22,11 @@ static void nameTrack(llvm::json::OStream &out, llvm::StringRef what, int64_t ra
   });
 }
 
+/// Messages to the next rank and to the one before are under way at the same time: a track for each.
+static int64_t trackOf(const cost::TimelineEvent &event) {
+  return 2 * int64_t(event.stream) + (event.work == cost::TimelineWork::SendBackward);
+}
+
 void dtcc::writeTrace(const cost::StepTimeline &timeline, llvm::StringRef name, llvm::raw_ostream &stream) {
   llvm::json::OStream out(stream);
   out.object([&] {
@@ -30,20 +35,21 @@ void dtcc::writeTrace(const cost::StepTimeline &timeline, llvm::StringRef name, 
     out.attributeArray("traceEvents", [&] {
       std::set<std::pair<int64_t, int64_t>> tracks;
       for (const cost::TimelineEvent &event : timeline.events)
-        tracks.insert({event.rank, int64_t(event.stream)});
+        tracks.insert({event.rank, trackOf(event)});
       int64_t last = -1;
-      for (auto [rank, thread] : tracks) {
+      for (auto [rank, track] : tracks) {
         if (rank != last)
           nameTrack(out, "process_name", rank, 0, "rank " + std::to_string(rank) + " of the pipeline");
         last = rank;
-        nameTrack(out, "thread_name", rank, thread, std::string(toString(cost::TimelineStream(thread))));
+        std::string name(toString(cost::TimelineStream(track / 2)));
+        nameTrack(out, "thread_name", rank, track, track % 2 ? name + " backward" : name);
       }
       for (const cost::TimelineEvent &event : timeline.events)
         out.object([&] {
           out.attribute("ph", "X");
           out.attribute("name", event.name());
           out.attribute("pid", event.rank);
-          out.attribute("tid", int64_t(event.stream));
+          out.attribute("tid", trackOf(event));
           out.attribute("ts", event.start * 1e6);
           out.attribute("dur", (event.end - event.start) * 1e6);
           out.attributeObject("args", [&] {
