@@ -142,10 +142,22 @@ public:
     messages->expect(bytes, peer, bench.gpu.firstStream());
   }
   void receive(void *data, int64_t bytes, int64_t peer) override {
+    bench.store(data, receiveOnGpu(bytes, peer), bytes);
+  }
+  /// Returns where the message is when the first stream has run.
+  const void *receiveOnGpu(int64_t bytes, int64_t peer) {
     open();
     void *to = bench.room(bytes);
     messages->receive(to, bytes, peer, bench.gpu.firstStream());
-    bench.store(data, to, bytes);
+    return to;
+  }
+  void store(void *to, const void *at, int64_t bytes) { bench.store(to, at, bytes); }
+  /// Gives the first stream work for a while.
+  void keepBusy() {
+    constexpr int64_t bytes = 16 << 20;
+    auto from = reinterpret_cast<CUdeviceptr>(bench.room(bytes)), to = reinterpret_cast<CUdeviceptr>(bench.room(bytes));
+    for (int i = 0; i < 8; ++i)
+      bench.gpu.copyWithin(to, from, bytes, bench.gpu.firstStream());
   }
 
   void dispatch(const RowExchange &exchange, const void *in, void *out, int64_t columns, dtcc_dtype type) override {
@@ -227,17 +239,21 @@ std::string checkExpected(OnGpus &group) {
         std::ranges::fill(out, static_cast<int8_t>(group.index() * 40 + 3 * round + number++));
         group.send(out.data(), length, next);
       }
-    number = 0;
+    // Messages of the second action must not come while those of the first wait to be copied.
+    group.keepBusy();
+    std::vector<std::pair<const void *, int64_t>> received;
     for (const std::vector<int64_t> &lengths : actions)
-      for (int64_t length : lengths) {
-        std::vector<int8_t> in(static_cast<size_t>(length));
-        group.receive(in.data(), length, previous);
-        const auto want = static_cast<int8_t>(previous * 40 + 3 * round + number++);
-        for (int8_t value : in)
-          if (value != want && wrong.empty())
-            wrong =
-                message("message ", number - 1, " of round ", round, ": got ", int(value), ", expected ", int(want));
-      }
+      for (int64_t length : lengths)
+        received.push_back({group.receiveOnGpu(length, previous), length});
+    number = 0;
+    for (auto [place, length] : received) {
+      std::vector<int8_t> in(static_cast<size_t>(length));
+      group.store(in.data(), place, length);
+      const auto want = static_cast<int8_t>(previous * 40 + 3 * round + number++);
+      for (int8_t value : in)
+        if (value != want && wrong.empty())
+          wrong = message("message ", number - 1, " of round ", round, ": got ", int(value), ", expected ", int(want));
+    }
   }
   return wrong;
 }

@@ -310,6 +310,8 @@ MUTATIONS = [
              "reduction == DTCC_MIN ? kMaximum : kMinimum", DEVICES),
     Mutation("dropout: the step is not in the key", "dialects/graph/reference/RandomKernel.cpp", "c2 = words.low(wideStep)",
              "c2 = words.constant(0)", unit("codegen-kernel", "*Dropout*")),
+    Mutation("messages: those of the next action come before the last are copied", "runtime/cuda/collective/NcclMessages.cpp",
+             "  gpu.wait(stream, taken);\n", "", NCCL),
     Mutation("rows between GPUs: a second round lies over the first", "runtime/cuda/collective/TokenRows.cpp",
              "begin + packing.first * rowBytes", "begin", NCCL),
     Mutation("rows between GPUs: places of other members' experts keep what lay there", "runtime/cuda/kernels/rows/RowExchange.cu",
