@@ -201,10 +201,33 @@ def drawn(self, x):
     return x[:, torch.randperm(LENGTH)].mean(1, keepdim=True) + x * torch.normal(x, 0.0)
 
 
+def attention_of_any_shape(self, x):
+    """Without heads, and with two dimensions before them, under masks of several shapes."""
+    attend, causal = nn.functional.scaled_dot_product_attention, torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()
+    windows = torch.stack([x, torch.tanh(x)], 1).unflatten(-1, (2, WIDTH // 2)).transpose(2, 3)
+    near = (torch.arange(LENGTH)[:, None] - torch.arange(LENGTH)).abs() < torch.tensor([2, 4])[:, None, None, None]
+    seen = (x.sum(-1, keepdim=True) > -9).transpose(1, 2).expand(-1, LENGTH, -1)
+    whole = attend(x, x.roll(1, -1), x * x, seen) + attend(x, x, x, is_causal=True) + attend(x, x, x, causal)
+    return whole + (attend(windows, windows, windows) + attend(windows, windows, windows, near)).sum(1).transpose(1, 2).flatten(2)
+
+
+def layers_with_a_mask(self, x):
+    """nn.TransformerEncoder looks whether a mask is causal."""
+    return self.layers(x, mask=nn.Transformer.generate_square_subsequent_mask(LENGTH))
+
+
+def sums_over_listed_axes(self, x):
+    axes = torch.arange(1, x.dim()).tolist()
+    return x * (x * x).sum(axes, keepdim=True) / (x.abs().sum(axes, keepdim=True) + 1)
+
+
 class Model(nn.Module):
     def __init__(self, form):
         super().__init__()
         self.form, self.enter, self.out = form, nn.Embedding(WORDS, WIDTH), nn.Linear(WIDTH, 1)
+        if form is layers_with_a_mask:
+            layer = nn.TransformerEncoderLayer(WIDTH, 2, 16, dropout=0.0, batch_first=True)
+            self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
 
     def forward(self, ids, wanted):
         values = self.form(self, self.enter(ids)).to(self.enter.weight.dtype)
@@ -215,7 +238,8 @@ FORMS = (complex_rotary, chunk_of_symbol, chunk_of_unequal_parts, number_first, 
          greatest_of_unequal_windows, sum_over_alignments, hypotenuse,
          moved_layer, nothing_to_flatten, running, least_of_some, chosen_of_two, counted_smaller, beside_each_other,
          more_than_places, gaussian_loss, in_double, weighted_and_smoothed,
-         tails, gamma_functions, special_functions, unrolled, statistics, extremes_of_all, of_many, drawn)
+         tails, gamma_functions, special_functions, unrolled, statistics, extremes_of_all, of_many, attention_of_any_shape, layers_with_a_mask,
+         sums_over_listed_axes, drawn)
 ROWS = against_torch.STEPS * against_torch.BATCH
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ import math
 from unittest import mock
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.export import _patches
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -104,9 +106,55 @@ def counts(input, weights=None, minlength=0):
     return each.sum(0) if weights is None else (each * weights.unsqueeze(-1)).sum(0)
 
 
-BINARY_CROSS_ENTROPY, BINCOUNT = functional.binary_cross_entropy, torch.bincount
-# (owner, name) -> the form of a function of PyTorch that looks at its operands' values, which no trace has, or its refusal.
+def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    """F.scaled_dot_product_attention of any number of dimensions. ONNX has that of [batch, heads, positions, features] alone:
+    without heads there is one, and what stands before the heads is a batch. Operands that broadcast stay as they are."""
+    def call(query, key, value, mask):
+        return ATTENTION(query, key, value, mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+
+    before = query.shape[:-2]
+    if query.dim() == 4 or not before == key.shape[:-2] == value.shape[:-2]:
+        return call(query, key, value, attn_mask)
+    if query.dim() == 3:
+        mask = attn_mask.unsqueeze(1) if attn_mask is not None and attn_mask.dim() == 3 else attn_mask
+        return call(query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1), mask).squeeze(1)
+    if attn_mask is not None and attn_mask.dim() > 3:
+        attn_mask = attn_mask.expand(*before, *attn_mask.shape[-2:]).flatten(0, -4)
+    result = call(query.flatten(0, -4), key.flatten(0, -4), value.flatten(0, -4), attn_mask)
+    return result.unflatten(0, before[:-1])
+
+
+def is_told_causal(mask, is_causal=None, size=None):
+    """Whether the user says that the mask of nn.Transformer is causal. Where nobody does, PyTorch looks at the mask, to call a
+    faster kernel with the same result: no trace knows, and dtcc finds the causal ones itself."""
+    return is_causal is True
+
+
+def counted(*ends, **options):
+    """torch.arange, which knows its numbers where its ends are no sizes: MONAI's losses list their axes so."""
+    result = ARANGE(*ends, **options)
+    if not options and all(type(end) is int for end in ends):
+        result.listed = list(range(*ends)), result._version
+    return result
+
+
+def listing(tolist):
+    """The form of a `tolist`, which no trace knows but for numbers of torch.arange that nobody has changed."""
+    def listed(self):
+        numbers, version = getattr(self, "listed", (None, None))
+        return list(numbers) if numbers is not None and version == self._version else tolist(self)
+    return listed
+
+
+ARANGE = torch.arange
+BINARY_CROSS_ENTROPY, BINCOUNT, ATTENTION = functional.binary_cross_entropy, torch.bincount, functional.scaled_dot_product_attention
+# (owner, name) -> the form of a function of PyTorch that looks at its operands' values, which no trace has, or its refusal;
+# or of one that ONNX has for some shapes alone.
 FUNCTIONS = {(functional, "gaussian_nll_loss"): gaussian_loss, (functional, "binary_cross_entropy"): probability_loss,
+             (functional, "scaled_dot_product_attention"): attention,
+             (torch, "arange"): counted,
+             **{(owner, "tolist"): listing(owner.tolist) for owner in (torch.Tensor, FakeTensor, FunctionalTensor)},
+             (torch.nn.modules.transformer, "_detect_is_causal_mask"): is_told_causal,
              **{(owner, name): form for owner in (torch, torch.Tensor)
                 for name, form in (("cov", formulas.covariance), ("corrcoef", formulas.correlation), ("bincount", counts))}}
 
