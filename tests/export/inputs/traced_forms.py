@@ -221,6 +221,13 @@ def sums_over_listed_axes(self, x):
     return x * (x * x).sum(axes, keepdim=True) / (x.abs().sum(axes, keepdim=True) + 1)
 
 
+def others_alike(self, x):
+    """Positions beside those that are like them, but not themselves, as contrastive losses have it."""
+    alike = x.flatten(0, 1) @ x.flatten(0, 1).T
+    alike.fill_diagonal_(-9.0)
+    return (torch.softmax(alike, -1) @ x.flatten(0, 1)).unflatten(0, (-1, LENGTH))
+
+
 class Model(nn.Module):
     def __init__(self, form):
         super().__init__()
@@ -239,7 +246,7 @@ FORMS = (complex_rotary, chunk_of_symbol, chunk_of_unequal_parts, number_first, 
          moved_layer, nothing_to_flatten, running, least_of_some, chosen_of_two, counted_smaller, beside_each_other,
          more_than_places, gaussian_loss, in_double, weighted_and_smoothed,
          tails, gamma_functions, special_functions, unrolled, statistics, extremes_of_all, of_many, attention_of_any_shape, layers_with_a_mask,
-         sums_over_listed_axes, drawn)
+         sums_over_listed_axes, others_alike, drawn)
 ROWS = against_torch.STEPS * against_torch.BATCH
 
 if __name__ == "__main__":

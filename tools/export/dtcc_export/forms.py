@@ -138,6 +138,14 @@ def counted(*ends, **options):
     return result
 
 
+def filled_diagonal(self, fill_value, wrap=False):
+    """Tensor.fill_diagonal_ of a matrix, which PyTorch writes through strides that ONNX does not have."""
+    if self.dim() != 2 or wrap:
+        return FILL_DIAGONAL(self, fill_value, wrap)
+    rows, columns = (torch.arange(size, device=self.device) for size in self.shape)
+    return self.masked_fill_(rows[:, None] == columns, fill_value)
+
+
 def listing(tolist):
     """The form of a `tolist`, which no trace knows but for numbers of torch.arange that nobody has changed."""
     def listed(self):
@@ -146,13 +154,13 @@ def listing(tolist):
     return listed
 
 
-ARANGE = torch.arange
+ARANGE, FILL_DIAGONAL = torch.arange, torch.Tensor.fill_diagonal_
 BINARY_CROSS_ENTROPY, BINCOUNT, ATTENTION = functional.binary_cross_entropy, torch.bincount, functional.scaled_dot_product_attention
 # (owner, name) -> the form of a function of PyTorch that looks at its operands' values, which no trace has, or its refusal;
 # or of one that ONNX has for some shapes alone.
 FUNCTIONS = {(functional, "gaussian_nll_loss"): gaussian_loss, (functional, "binary_cross_entropy"): probability_loss,
              (functional, "scaled_dot_product_attention"): attention,
-             (torch, "arange"): counted,
+             (torch, "arange"): counted, (torch.Tensor, "fill_diagonal_"): filled_diagonal,
              **{(owner, "tolist"): listing(owner.tolist) for owner in (torch.Tensor, FakeTensor, FunctionalTensor)},
              (torch.nn.modules.transformer, "_detect_is_causal_mask"): is_told_causal,
              **{(owner, name): form for owner in (torch, torch.Tensor)
