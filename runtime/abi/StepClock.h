@@ -11,12 +11,14 @@
 //
 // Commands of a stream run in order, each behind what it waits for; an action begins when all
 // streams of the one before have ended. A send takes its seconds to copy the message and goes
-// on, while there is room for one more on its way; the seconds of a receive bring it over.
-// Where streams overlap, a message comes on a stream of its own from when it was sent and the
-// action before its receiver's began, one behind the other on a channel and behind what its
-// receiver took there before this action, and the receiver copies it (runtime/cuda/collective/NcclMessages.h). Else it
-// comes when both sides are there. Streams that run at the same time do not slow each other here, nor do messages that
-// share a link.
+// on, while there is room for one more on its way. The seconds of a receive bring it over.
+//
+// Where streams overlap, messages come on streams of their own (NcclMessages.h of the runtime
+// for GPUs): from when a message was sent and the action before its receiver's began, one
+// behind the other on a channel, and behind what earlier actions took there. The receiver
+// copies it, which takes it as long as the sender. Elsewhere a message comes when both sides
+// are there. Streams that run at the same time do not slow each other here, nor do messages
+// that share a link.
 //
 //===----------------------------------------------------------------------===//
 
