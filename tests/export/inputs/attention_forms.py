@@ -92,6 +92,8 @@ FORMS = {
     "documents": lambda a, q, k, v, x: attend(q, k, v, same(x["doc"])),
     "causal_documents": lambda a, q, k, v, x: attend(q, k, v, same(x["doc"]) & causal()),
     "fused_documents": lambda a, q, k, v, x: F.scaled_dot_product_attention(q, k, v, same(x["doc"]) & causal()),
+    # Queries before the first of these keys see none.
+    "fused_no_key": lambda a, q, k, v, x: F.scaled_dot_product_attention(q, k, v, (x["ids"][:, None, None] > WORDS // 2) & causal()),
     "window_documents": lambda a, q, k, v, x: attend(
         q, k, v, same(x["doc"]) & causal() & (places()[0] - places()[1] < 5)),
     "padded_documents": lambda a, q, k, v, x: attend(

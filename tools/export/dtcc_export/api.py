@@ -370,6 +370,7 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
             surgery.quick_matches():
         onnxscript.optimizer.optimize_ir(model)
     surgery.flatten_axes(graph)
+    surgery.leave_no_key(graph)
     surgery.drop_traces(model)
     operators.define(model)
 

@@ -5,6 +5,7 @@ import contextlib
 import itertools
 from unittest import mock
 
+import numpy
 import onnx_ir as ir
 from onnxscript.rewriter import _basics, _matcher, _pattern_ir
 
@@ -201,6 +202,28 @@ def flatten_axes(graph):
             scalar.shape, scalar.dtype = scalar.const_value.shape, scalar.const_value.dtype
             graph.initializers[scalar.name] = scalar
             node.replace_input_with(1, scalar)
+
+
+def leave_no_key(graph):
+    """Gives attention whose mask of booleans leaves a query no key the result 0, as PyTorch does: the exporter takes the least
+    finite number for PyTorch's -inf, so that such a query sees all keys alike and its guard against NaN finds none."""
+    for node in graph:
+        weights = node.inputs[0].producer() if node.op_type == "IsNaN" else None
+        scores = weights.inputs[0].producer() if weights is not None and weights.op_type == "Softmax" else None
+        if scores is None or scores.op_type != "Add":
+            continue
+        for place, mask in enumerate(scores.inputs):
+            choice = mask.producer()
+            reader, place = (choice, 2) if choice is not None and choice.op_type == "Where" else (scores, place)
+            fill = reader.inputs[place]
+            numbers = fill.const_value.numpy() if fill.const_value is not None else None
+            if numbers is None or not (least := numbers == ir.DataType(fill.const_value.dtype).min).any():
+                continue
+            value = ir.Value(name=f"{node.outputs[0].name}_fill{place}",
+                             const_value=ir.tensor(numpy.where(least, numpy.array(-numpy.inf, numbers.dtype), numbers)))
+            value.shape, value.dtype = value.const_value.shape, value.const_value.dtype
+            graph.initializers[value.name] = value
+            reader.replace_input_with(place, value)
 
 
 def drop_traces(model):
