@@ -199,7 +199,9 @@ def check_trace(program, wrapper, inputs, followed, drops=True, tolerance=1e-3):
              if n in traced_buffers and not torch.allclose(b.double(), traced_buffers[n].double(), rtol=tolerance,
                                                            atol=1e-5, equal_nan=True)]
     if wrong:
-        raise ExportError(f"forward changes the buffers {listed(wrong)} in a way that cannot be traced; write it with "
-                          "operations on tensors")
+        twice = all(n.rsplit(".", 1)[-1] in ("running_mean", "running_var", "num_batches_tracked") for n in wrong)
+        raise ExportError(f"forward changes the buffers {listed(wrong)} in a way that cannot be traced; " +
+                          ("torch.utils.checkpoint moves the statistics of a norm once more on the way back: leave it out "
+                           "around norms, and give dtcc --recompute" if twice else "write it with operations on tensors"))
     return {n.removeprefix(prefix) for n, p in wrapper.named_parameters()
             if p.requires_grad and gradients.get(names[n]) is None}
