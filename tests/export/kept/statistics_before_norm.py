@@ -7,7 +7,7 @@ import torch
 class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.first, self.second = torch.nn.Linear(6, 8), torch.nn.Linear(8, 3)
+        self.first, self.second = torch.nn.Linear(6, 8, bias=False), torch.nn.Linear(8, 3)
         self.norm = torch.nn.BatchNorm1d(8)
 
     def forward(self, x, target):
