@@ -53,6 +53,16 @@ void Executor::bind() {
       bound.predicate = placeOf(command.predicate);
     device.bind(number);
   }
+  for (uint32_t i = 0; i < rank.stage.phases.count; ++i) {
+    const uint32_t phase = rank.stage.phases.first + i;
+    const dtcc_phase &row = rank.image.phases()[phase];
+    for (uint32_t number = row.first_command; number < row.first_command + row.command_count; ++number) {
+      const dtcc_command &command = rank.image.commands()[number];
+      // A message with a predicate, or of one slot, may turn out to be none.
+      if (command.kind == DTCC_RECEIVE && command.only_slot == DTCC_NONE && command.predicate == DTCC_NONE)
+        receives[phase].push_back(number);
+    }
+  }
   parts = findParts(dtcc_step_actions(&rank.stage));
   const dtcc_range &all = rank.stage.actions;
   evaluation = findParts({all.first + all.count - rank.stage.evaluation, rank.stage.evaluation});
@@ -84,17 +94,19 @@ std::vector<Executor::Part> Executor::findParts(const dtcc_range &range) const {
 void Executor::run(const std::vector<Part> &some, uint32_t firstNumber, int64_t slots, bool exchanges,
                    const std::function<void(int64_t)> &beforeSlot) {
   device.beginStep();
+  if (some.empty())
+    return;
   auto isRun = [this, slots, exchanges](const dtcc_action &action) {
     const uint32_t use = rank.image.phases()[action.phase].use;
     return action.slot < slots && (use == DTCC_PHASE_RUNS || (use == DTCC_PHASE_EXCHANGES_AVERAGES && exchanges));
   };
   // Parts lie one behind the other in the image.
-  const dtcc_action *end = some.empty() ? nullptr : some.back().actions.data() + some.back().actions.size();
+  const dtcc_action *end = some.back().actions.data() + some.back().actions.size();
   auto expectFirstOf = [&](const dtcc_action *from) {
     if (const dtcc_action *next = std::find_if(from, end, isRun); next != end)
       expectMessages(*next);
   };
-  expectFirstOf(some.empty() ? end : some.front().actions.data());
+  expectFirstOf(some.front().actions.data());
   for (uint32_t number = 0; number < some.size(); ++number) {
     const Part &part = some[number];
     for (int64_t slot : part.entered)
@@ -145,17 +157,8 @@ void Executor::exchangeAverages() {
 }
 
 void Executor::expectMessages(const dtcc_action &action) {
-  const dtcc_phase &phase = rank.image.phases()[action.phase];
-  std::vector<uint32_t> receives;
-  for (uint32_t number = phase.first_command; number < phase.first_command + phase.command_count; ++number) {
-    const dtcc_command &command = rank.image.commands()[number];
-    const bool runs = command.only_slot == DTCC_NONE || command.only_slot == action.slot;
-    // What the device computes first may say that a message with a predicate is none.
-    if (command.kind == DTCC_RECEIVE && runs && command.predicate == DTCC_NONE)
-      receives.push_back(number);
-  }
-  if (!receives.empty())
-    device.expect(receives);
+  if (const auto at = receives.find(action.phase); at != receives.end())
+    device.expect(at->second);
 }
 
 void Executor::runAction(const dtcc_action &action) {

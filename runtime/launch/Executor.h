@@ -17,6 +17,7 @@
 #include "runtime/device/Device.h"
 
 #include <functional>
+#include <map>
 #include <optional>
 
 namespace dtcc::rt {
@@ -76,8 +77,9 @@ private:
 
   Rank &rank;
   Device &device;
-  std::vector<Bound> table; /* of the stage's commands */
-  std::vector<Part> parts;  /* of a step */
+  std::vector<Bound> table;                           /* of the stage's commands */
+  std::map<uint32_t, std::vector<uint32_t>> receives; /* commands, by the phase whose messages can be expected */
+  std::vector<Part> parts;                            /* of a step */
   std::vector<Part> evaluation;
   bool areCopiesOld = false; /* whether a step has run since the copies of parameters were complete on all ranks */
 };

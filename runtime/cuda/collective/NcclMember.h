@@ -72,7 +72,7 @@ public:
     issueUnwatched(what, std::forward<Call>(call));
     watch(what, stream);
   }
-  /// The same for a call that nobody waits for yet.
+  /// Does the same for a call that nobody waits for yet: `watch` says when somebody does.
   template <typename Call> void issueUnwatched(const char *what, Call &&call) {
     // NCCL connects members when they first meet: a call may wait for them.
     finish(what, gpu.waiting([&] { return call(group); }));

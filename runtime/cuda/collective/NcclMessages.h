@@ -58,7 +58,7 @@ public:
     void add(int64_t message);
     void takeMore(const Arrivals &other);
   };
-  /// By the other member.
+  /// The room for messages to each other member, and for those of each.
   struct Rooms {
     std::map<int64_t, Room> out;
     std::map<int64_t, Arrivals> in;
