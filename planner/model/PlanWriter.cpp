@@ -42,8 +42,11 @@ void PlanWriter::addRecomputation(plan::Plan &plan, const plan::StageSolution &s
     std::optional<uint32_t> block = facts.input.blocks.blockOf(&op);
     if (!block || graph::getPhase(&op) != graph::Phase::Forward)
       continue;
-    const StepValues::Values &gone = facts.values.gone(facts.recomputeOf(solution.modes[*block]));
-    if (op.getNumResults() > 0 && llvm::all_of(op.getResults(), [&](Value result) { return gone.contains(result); }))
+    const plan::Recompute mode = facts.recomputeOf(solution.modes[*block]);
+    auto isGone = [&](Value result) { return facts.values.gone(mode).contains(result); };
+    auto waits = [&](Value result) { return facts.values.waits(result, mode); };
+    // Results that nobody reads in the backward pass are neither kept nor gone.
+    if (llvm::any_of(op.getResults(), isGone) && llvm::none_of(op.getResults(), waits))
       again[*graph::getOrigin(&op)] = &op;
   }
   markEntries(plan, again, [](plan::OpPlan &entry) { entry.recompute = true; });
