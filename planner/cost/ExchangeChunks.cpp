@@ -12,8 +12,6 @@ namespace dtcc::cost {
 
 /// More parts would save less than a tenth of the exchange beyond these.
 static constexpr int64_t kMostParts = 8;
-/// Seconds by which a part of an exchange takes longer than its share, where only the time of the whole is known.
-static constexpr double kStart = 2e-5;
 
 /// `product(parts)`, `exchange(parts)`: seconds of those of one part.
 template <typename Product, typename Exchange>
@@ -42,6 +40,11 @@ static double secondsOfPart(Gemm gemm, int64_t parts, const Kernels &kernels, co
   return std::max(kernels.seconds(gemm), constants.launch);
 }
 
+/// Seconds of the copies of one part, of those of the whole. A part of one row needs none.
+static double copiesOfPart(double whole, int64_t rows, int64_t parts) {
+  return parts > 1 && parts == rows ? 0 : whole / double(parts);
+}
+
 ExchangeChunks chunkExchange(const ChunkedProducts &given, const Kernels &kernels, const Collectives &collectives,
                              const Constants &constants) {
   return choose(
@@ -55,17 +58,20 @@ ExchangeChunks chunkExchange(const ChunkedProducts &given, const Kernels &kernel
       [&](int64_t parts) {
         Transfer part = given.exchange;
         part.bytes /= double(parts);
-        return collectives.seconds(part);
+        return collectives.seconds(part) + copiesOfPart(given.copies, given.rows, parts);
       });
 }
 
 double savedByChunks(const ChunkedExchange &given, const Kernels &kernels, const Constants &constants) {
-  double start = constants.collectiveLaunch + constants.collectiveLatency * kStart;
+  const double apart = given.apartBytes > 0 ? kernels.secondsForStream(given.apartBytes) : 0;
   return choose(
-             given.rows, 0, constants,
+             given.rows, apart, constants,
              [&](int64_t parts) { return secondsOfPart(given.product, parts, kernels, constants); },
              [&](int64_t parts) {
-               return parts == 1 ? given.seconds : std::min(start, given.seconds) + given.seconds / double(parts);
+               if (parts == 1)
+                 return given.seconds;
+               return given.start + (given.seconds - given.start - given.copies) / double(parts) +
+                      copiesOfPart(given.copies, given.rows, parts);
              })
       .saved;
 }

@@ -27,8 +27,12 @@ struct ChunkedProducts {
   Transfer exchange;
   /// Rows that parts share out: equally, or not at all.
   int64_t rows = 1;
-  /// Seconds that parts cost besides: a bias that the library adds to a whole product is added by a kernel to parts.
+  /// Seconds that parts cost besides: a bias that the library adds to a whole product is added by a kernel to parts,
+  /// and parts that are not ranges of the whole are copied.
   double apart = 0;
+  /// Seconds of the copies that bring pieces of the whole exchange together which are no ranges of memory. Parts of one
+  /// row have ranges.
+  double copies = 0;
 };
 
 struct ExchangeChunks {
@@ -40,7 +44,7 @@ struct ExchangeChunks {
 /// The number of parts, of 1 to 8, that takes least; 1 where no number saves anything.
 ExchangeChunks chunkExchange(const ChunkedProducts &given, const Kernels &kernels, const Collectives &collectives,
                              const Constants &constants);
-/// Seconds that parts save of a product and an exchange of which only the whole time is known (Work.h).
+/// Seconds that parts save of a product and an exchange whose way is not known (Work.h).
 double savedByChunks(const ChunkedExchange &given, const Kernels &kernels, const Constants &constants);
 
 } // namespace dtcc::cost

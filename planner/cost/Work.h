@@ -64,8 +64,12 @@ struct Transfer {
 /// parts that share `rows` out equally (ExchangeChunks.h).
 struct ChunkedExchange {
   Gemm product;
-  double seconds = 0;
+  /// Seconds of the whole exchange. Of these, `start` does not shrink with the bytes, and `copies` brings pieces that
+  /// are no ranges of memory together; parts of one row have ranges.
+  double seconds = 0, start = 0, copies = 0;
   int64_t rows = 1;
+  /// Bytes that kernels move besides if the parts are not ranges of the whole.
+  double apartBytes = 0;
 };
 
 struct Work {

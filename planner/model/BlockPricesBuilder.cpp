@@ -68,8 +68,7 @@ private:
   Logits logitsOf(Value logits);
   std::optional<std::array<Bytes, 2>> expertRowsOf(Operation *op);
   Bytes sentTo(graph::ExpertsOp layer);
-  void addRowsOf(StoredValue &stored, Value value, plan::Recompute mode);
-  void addSentAgain(ExpertRows &rows, graph::ExpertsOp layer);
+  void addSentRows(ExpertRows &rows, graph::ExpertsOp layer);
   void addGathered(StoredValue &stored, Value value, plan::Recompute mode, double share);
   void addMemory();
 
@@ -272,6 +271,8 @@ void BlockPrices::Builder::addMoves() {
     Brought brought{{}, int64_t(elementBytes(flow.value)), flow.times, table.input.fixed.contains(flow.value)};
     if (auto maker = numbers.find(flow.value.getDefiningOp()); maker != numbers.end())
       brought.maker = maker->second;
+    if (flow.value.getDefiningOp())
+      brought.stored = table.numberOf(flow.value);
     for (auto [reader, operand] : flow.readers) {
       auto read = dyn_cast<graph::ReadOp>(reader);
       if (!read && !table.find(reader))
@@ -303,12 +304,20 @@ void BlockPrices::Builder::addState(graph::ReadOp read, uint32_t type) {
                            double(values.copyBytes(read.getState())), state && state.getTrainable(), ofExperts});
 }
 
-/// Adds the bytes that the forward pass leaves; `share` is the part of blocks alike that leave them.
+/// Adds the bytes that the forward pass leaves; `share` is the part of blocks alike that leave them. What another block
+/// brought to the layout in which it waits counts there.
 void BlockPrices::Builder::addWaiting(StoredValue &stored, Value root, plan::Recompute mode, double share) {
   for (const WaitingValues::Waiting &each : waiting.find(root, mode, WaitingValues::Work::Forward)) {
-    stored.waiting[size_t(mode)].push_back(bytesOf(each, share));
+    StoredValue *holder = &stored;
+    double part = share;
+    const std::optional<uint32_t> reader = each.reader ? typeOf(each.reader) : std::nullopt;
+    if (reader && *reader != stored.type && stored.type != kNoBlock) {
+      holder = &prices.gathered.emplace_back(StoredValue{*reader, {}});
+      part *= double(row.countOf(stored.type)) / double(row.countOf(*reader));
+    }
+    holder->waiting[size_t(mode)].push_back(bytesOf(each, part));
     if (each.ofWeights)
-      stored.ofWeights[size_t(mode)].push_back(bytesOf(each, share));
+      holder->ofWeights[size_t(mode)].push_back(bytesOf(each, part));
   }
 }
 
@@ -356,18 +365,18 @@ BlockPrices::Bytes BlockPrices::Builder::sentTo(graph::ExpertsOp layer) {
   return ofGroup(bytesOf(x.get(), layout), double(cast<ShapedType>(layer.getIds().getType()).getShape().back()));
 }
 
-/// The rows of a value that experts were sent wait beside it, for the gradients of their weights.
-void BlockPrices::Builder::addRowsOf(StoredValue &stored, Value value, plan::Recompute mode) {
-  for (Operation *user : value.getUsers())
-    if (auto layer = dyn_cast<graph::ExpertsOp>(user); layer && layer.getX() == value)
-      stored.waiting[size_t(mode)].push_back(sentTo(layer));
-}
-
-/// Rows that do not wait are sent again, and lie there beside the rows of the gradients.
-void BlockPrices::Builder::addSentAgain(ExpertRows &rows, graph::ExpertsOp layer) {
-  for (size_t mode = 1; mode < kRecomputeModes; ++mode)
+/// The rows that experts were sent wait for the gradients of weights where the value waits that they are rows of.
+/// Others are sent again, and lie there beside the rows of the gradients.
+void BlockPrices::Builder::addSentRows(ExpertRows &rows, graph::ExpertsOp layer) {
+  Operation *maker = layer.getX().getDefiningOp();
+  Value typical =
+      maker ? row.representative(maker)->getResult(cast<OpResult>(layer.getX()).getResultNumber()) : Value();
+  for (size_t mode = 0; mode < kRecomputeModes; ++mode) {
+    if (values.saved(plan::Recompute(mode)).contains(typical))
+      rows.waiting[mode] = sentTo(layer);
     if (values.again(plan::Recompute(mode)).contains(layer.getX()))
       rows.again[mode] = sentTo(layer);
+  }
 }
 
 /// Keys and values that were gathered for the forward pass wait so, in the place of a rank's part of them.
@@ -414,7 +423,6 @@ void BlockPrices::Builder::addMemory() {
       auto waits = values.saved(plan::Recompute(mode)).find(value);
       if (waits != values.saved(plan::Recompute(mode)).end()) {
         addWaiting(stored, waits->second.value, plan::Recompute(mode), waits->second.share);
-        addRowsOf(stored, value, plan::Recompute(mode));
         // The result of an attention whose heads are split in the place of positions is read in both forms.
         if (prices.exchange == SequenceExchange::AllToAll && isa<graph::AttentionOp>(value.getDefiningOp()) &&
             cast<OpResult>(value).getResultNumber() == 0)
@@ -450,7 +458,7 @@ void BlockPrices::Builder::run() {
       if (std::optional<std::array<Bytes, 2>> rows = expertRowsOf(op))
         prices.rows.push_back({*type, *rows});
       if (auto layer = dyn_cast<graph::ExpertsOp>(op))
-        addSentAgain(prices.rows.back(), layer);
+        addSentRows(prices.rows.back(), layer);
     }
   }
   addKernels();

@@ -239,12 +239,12 @@ plan::Plan PlacementCache::resize(const Parallelism &shape, PlacedStep &placed) 
   plan::Plan plan = facts.meshFor(shape, facts.localSamples(shape));
   plan.ops = placed.plan.ops;
   plan.states = placed.plan.states;
-  MoveCost cost = secondsOfMoves(plan.mesh, facts.machine);
+  MoveSeconds seconds = secondsOfMoves(plan.mesh, facts.machine);
   for (std::unique_ptr<ReshardPrices> *each : {&placed.reshards, &placed.exchanges})
     if (*each)
-      (*each)->resize(plan.mesh, cost);
+      (*each)->resize(plan.mesh, seconds);
     else
-      *each = std::make_unique<ReshardPrices>(plan.mesh, cost);
+      *each = std::make_unique<ReshardPrices>(plan.mesh, seconds);
   return plan;
 }
 

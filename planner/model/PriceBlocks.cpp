@@ -97,6 +97,7 @@ private:
   };
   void forMoves(llvm::function_ref<void(const Moved &)> handle);
   const OpWork *productBeside(const Moved &each) const;
+  cost::ChunkedExchange chunksOf(const Moved &each, const cost::Gemm &product, double times) const;
   void addMoves();
   void addStates();
   void addStarts(std::vector<OpCost> &costs) const;
@@ -117,6 +118,8 @@ private:
   std::vector<double> moved, summed;
   /// Per op, those exchanges of its operands in a forward pass that can be cut with a product.
   std::vector<std::vector<cost::ChunkedExchange>> chunked;
+  /// Per value, bytes of a rank's shard of a weight gradient that each micro-batch reduces over axes of the model.
+  std::vector<double> reduced;
 };
 
 /// A contraction of two operands: rows and columns are of one each, inner columns of both.
@@ -287,19 +290,41 @@ const BlockPrices::OpWork *BlockPrices::Evaluation::productBeside(const Moved &e
   return product && !product->roles.empty() ? product : nullptr;
 }
 
+/// A move, made so many times, and the product beside it, in parts as passes/exec/local/ChunkExchanges.cpp cuts them.
+cost::ChunkedExchange BlockPrices::Evaluation::chunksOf(const Moved &each, const cost::Gemm &product,
+                                                        double times) const {
+  const MoveTime &time = each.price.time;
+  cost::ChunkedExchange result{product, times * time.seconds, times * time.start, times * time.copies};
+  const auto rows = llvm::find_if(each.shape, [](int64_t size) { return size > 1; });
+  if (rows == each.shape.end())
+    return result;
+  result.rows = *rows;
+  const size_t dim = size_t(rows - each.shape.begin());
+  const Layout &from = each.value->forms.front().layout, &to = each.form->layout;
+  if (from.dims[dim] == to.dims[dim])
+    return result;
+  // Parts of exchanged rows have some of each rank.
+  const int64_t here = plan.mesh.product(from.dims[dim]), there = plan.mesh.product(to.dims[dim]);
+  result.rows = std::max<int64_t>(1, *rows / std::max(here, there));
+  const double bytes = double(each.value->elementBytes) * product.count * product.m;
+  result.apartBytes = 2 * bytes * (isGather(from, to) ? product.k + product.n : product.k);
+  return result;
+}
+
 /// Adds the seconds of reshards for the ops that read values, and of gradients for their states.
 void BlockPrices::Evaluation::addMoves() {
   moved.assign(prices.ops.size(), 0);
   summed.assign(prices.ops.size(), 0);
   chunked.assign(prices.ops.size(), {});
+  reduced.assign(prices.values.size(), 0);
   forMoves([&](const Moved &each) {
-    double seconds = each.price.seconds * double(each.value->times) / each.form->blocks;
-    (each.once ? summed : moved)[each.form->op] += seconds;
+    if (each.form->ofState && !each.once && each.value->stored)
+      reduced[*each.value->stored] = cellsOf(each.form->extents) * double(each.value->elementBytes);
+    const double times = double(each.value->times) / each.form->blocks;
+    (each.once ? summed : moved)[each.form->op] += times * each.price.time.seconds;
     if (const OpWork *product = each.once ? nullptr : productBeside(each))
-      if (std::optional<cost::Gemm> gemm = costOf(*product).gemm) {
-        auto rows = llvm::find_if(each.shape, [](int64_t size) { return size > 1; });
-        chunked[each.form->op].push_back({*gemm, seconds, rows == each.shape.end() ? 1 : *rows});
-      }
+      if (std::optional<cost::Gemm> gemm = costOf(*product).gemm)
+        chunked[each.form->op].push_back(chunksOf(each, *gemm, times));
   });
 }
 
@@ -323,7 +348,7 @@ std::vector<CollectiveRow> BlockPrices::Evaluation::collectives() {
         at = rows.insert(at, row);
       int64_t times = each.value->times * (each.once ? 1 : plan.mesh.slots());
       at->count += times;
-      at->bytes += times * int64_t(std::max(step.before, step.after));
+      at->bytes += times * int64_t(std::max(step.sizes.before, step.sizes.after));
     }
   });
   return rows;
@@ -410,11 +435,14 @@ void BlockPrices::Evaluation::addWork() {
 
 void BlockPrices::Evaluation::addLeaving() {
   for (size_t block = 1; block < prices.entering.size(); ++block) {
-    double bytes = 0;
-    for (const Bytes &value : prices.entering[block])
+    double bytes = 0, largest = 0;
+    for (const Bytes &value : prices.entering[block]) {
       bytes += bytesOf(value);
-    double &most = blocks[row.blocks()[block - 1].type].leavingBytes;
-    most = std::max(most, bytes);
+      largest = std::max(largest, bytesOf(value));
+    }
+    BlockCost &cost = blocks[row.blocks()[block - 1].type];
+    cost.leavingBytes = std::max(cost.leavingBytes, bytes);
+    cost.leavingRoomBytes = std::max(cost.leavingRoomBytes, largest * double(prices.entering[block].size()));
   }
 }
 
@@ -463,19 +491,31 @@ void BlockPrices::Evaluation::addMemory() {
     if (stored.logits)
       addLogits(blocks[stored.type], *stored.logits);
   }
-  // Values that are not computed again are kept, whatever the mode.
+  llvm::for_each(prices.gathered, addSaved);
+  for (const ExpertRows &each : prices.rows)
+    for (size_t mode = 0; mode < kRecomputeModes; ++mode)
+      if (each.waiting[mode])
+        blocks[each.type].heldBytes[mode] += bytesOf(*each.waiting[mode]);
+  // Values that are not computed again are kept, whatever the mode, besides what other blocks compute theirs from.
   for (BlockCost &block : blocks)
     for (size_t mode = 1; mode < kRecomputeModes; ++mode)
       if (!block.computesAgain(plan::Recompute(mode)))
         for (auto *bytes : {&block.heldBytes, &block.weightBytes, &block.leftBytes, &block.broughtHeldBytes})
-          (*bytes)[mode] = (*bytes)[size_t(plan::Recompute::None)];
+          (*bytes)[mode] = std::max((*bytes)[mode], (*bytes)[size_t(plan::Recompute::None)]);
   for (size_t mode = 0; mode < kRecomputeModes; ++mode) {
-    double live = 0;
+    // On GPUs a weight gradient is reduced beside the next one: both are there until then, whole and in shards.
+    double live = 0, beside = 0;
     for (auto [kind, number] : prices.table.events(plan::Recompute(mode))) {
-      if (kind == BlockTable::Event::BlockRuns)
+      if (kind == BlockTable::Event::BlockRuns) {
         blocks[number].workingBytes[mode] = std::max(blocks[number].workingBytes[mode], live);
+        continue;
+      }
+      const bool isReduced = prices.sizes.plansWorkspace && reduced[number] > 0;
+      const double all = bytes[number] + (isReduced ? reduced[number] : 0);
+      if (kind == BlockTable::Event::Begins)
+        live += all;
       else
-        live += kind == BlockTable::Event::Begins ? bytes[number] : -bytes[number];
+        live -= isReduced ? std::exchange(beside, all) : all;
     }
   }
   std::vector<double> rows(blocks.size());

@@ -73,6 +73,8 @@ struct BlockMemory {
   double copyBytes = 0, expertCopyBytes = 0, sharedCopyBytes = 0;
   /// Bytes of activations that a stage which ends here sends on: the maximum over repeated blocks.
   double leavingBytes = 0;
+  /// Bytes of the places in which these wait to be sent, each as large as the largest of them.
+  double leavingRoomBytes = 0;
 };
 
 struct BlockCost : BlockWork, BlockMemory {};
@@ -183,6 +185,8 @@ private:
     bool once;
     /// The op that makes it, if that is one of `ops`.
     std::optional<uint32_t> maker = std::nullopt;
+    /// The number among `values` of what it stands for, if that has memory.
+    std::optional<uint32_t> stored = std::nullopt;
   };
   struct State {
     uint32_t type;
@@ -202,8 +206,9 @@ private:
   struct ExpertRows {
     uint32_t type;
     std::array<Bytes, 2> bytes;
-    /// The rows that experts are sent again for the backward pass, by plan::Recompute; nothing if they wait.
-    std::array<std::optional<Bytes>, kRecomputeModes> again = {};
+    /// The rows that experts are sent, by plan::Recompute: those that wait for the backward pass, and those that are
+    /// sent again for it.
+    std::array<std::optional<Bytes>, kRecomputeModes> waiting = {}, again = {};
   };
   static constexpr uint32_t kNoBlock = ~0u;
   /// A value that has memory.
@@ -235,6 +240,9 @@ private:
   std::vector<ExpertRows> rows;
   /// Parameters in resharded layouts, and values in the order of the table, including those of no block.
   std::vector<StoredValue> parameters, values;
+  /// Values that wait in the layout in which a block of another type read them first, for that type. Where a stage
+  /// begins between the two, they are on the reader's stage.
+  std::vector<StoredValue> gathered;
   /// For each block, the bytes that a stage which begins with the block receives.
   std::vector<std::vector<Bytes>> entering;
 };

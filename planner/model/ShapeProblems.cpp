@@ -556,14 +556,14 @@ std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const Parallelism &sh
   std::vector<double> fromBefore(ranks.size()), fromAfter(ranks.size());
   for (size_t stage = 1; stage < firsts.size() && !facts.machine.isCpu(); ++stage) {
     constexpr double kForward = 2, kBackward = 1;
-    const double bytes = memories[problem.blocks[firsts[stage] - 1]].leavingBytes;
+    const BlockMemory &sender = memories[problem.blocks[firsts[stage] - 1]];
     const size_t before = rankOfStage(shape, stage - 1), after = rankOfStage(shape, stage);
     if (before == after)
       continue;
-    ranks[before].activations += kForward * bytes;
-    ranks[after].activations += kBackward * bytes;
-    fromBefore[after] = std::max(fromBefore[after], bytes);
-    fromAfter[before] = std::max(fromAfter[before], bytes);
+    ranks[before].activations += kForward * sender.leavingRoomBytes;
+    ranks[after].activations += kBackward * sender.leavingRoomBytes;
+    fromBefore[after] = std::max(fromBefore[after], sender.leavingBytes);
+    fromAfter[before] = std::max(fromAfter[before], sender.leavingBytes);
   }
   for (size_t rank = 0; rank < ranks.size(); ++rank)
     ranks[rank].activations += fromBefore[rank] + fromAfter[rank];

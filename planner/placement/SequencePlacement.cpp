@@ -132,7 +132,7 @@ double SequencePlacer::secondsOf(Operation *op, int64_t origin, int64_t factor, 
     }
     return reshards.price(comes ? away : at, comes ? at : away, shape, getElementBytes(getElementTypeOrSelf(value)))
         .value_or(ReshardPrices::Price())
-        .seconds;
+        .time.seconds;
   };
   auto isOwn = [&](Operation *other) { return other && graph::getOrigin(other) == std::optional<int64_t>(origin); };
   double seconds = 0;

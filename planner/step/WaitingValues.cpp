@@ -38,6 +38,19 @@ static bool liesIn(const WaitingValues::Waiting &part, const WaitingValues::Wait
          });
 }
 
+/// The first op among `isReader` that reads a value in a layout; null if none does.
+Operation *WaitingValues::firstReader(Value value, const Layout &layout,
+                                      llvm::function_ref<bool(Operation *)> isReader) const {
+  Operation *first = nullptr;
+  for (OpOperand &use : value.getUses()) {
+    Operation *op = use.getOwner(), *like = blocks.representative(op);
+    if (isa<FactorOpInterface>(like) && isReader(op) && layoutsOf(like).operands[use.getOperandNumber()] == layout &&
+        (!first || op->isBeforeInBlock(first)))
+      first = op;
+  }
+  return first;
+}
+
 llvm::SmallVector<WaitingValues::Waiting> WaitingValues::find(Value root, plan::Recompute mode, Work maker) {
   auto isLate = [&](Operation *op) { return workOf(op, mode) > maker; };
   bool isRead = isa_and_present<graph::ReadOp>(root.getDefiningOp());
@@ -65,17 +78,13 @@ llvm::SmallVector<WaitingValues::Waiting> WaitingValues::find(Value root, plan::
       }
       if (!isLate(use.getOwner()))
         continue;
-      bool isThere = want != has && llvm::any_of(value.getUses(), [&](OpOperand &other) {
-                       Operation *reader = blocks.representative(other.getOwner());
-                       // Recomputed ops do not read parameters a second time.
-                       bool isEarly = isRead ? graph::getPhase(other.getOwner()) == graph::Phase::Forward
-                                             : workOf(other.getOwner(), mode) == maker;
-                       return isa<FactorOpInterface>(reader) && isEarly &&
-                              layoutsOf(reader).operands[other.getOperandNumber()] == want;
-                     });
+      Operation *early = want == has ? nullptr : firstReader(value, want, [&](Operation *reader) {
+        // Recomputed ops do not read parameters a second time.
+        return isRead ? graph::getPhase(reader) == graph::Phase::Forward : workOf(reader, mode) == maker;
+      });
       bool ofWeights = workOf(use.getOwner(), mode) == Work::WeightGradient;
-      if (isThere)
-        keep({value, want, ofWeights});
+      if (early)
+        keep({value, want, ofWeights, early});
       else if (holder != root || !isRead)
         keep({holder, held, ofWeights});
     }

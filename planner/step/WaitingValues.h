@@ -38,6 +38,8 @@ public:
     Layout layout;
     /// Weight gradients read it.
     bool ofWeights = false;
+    /// The first op of the maker's work that reads it, if that is in another layout than the maker's; else null.
+    mlir::Operation *reader = nullptr;
   };
   /// Saved forms of a value that `maker` computes, for all later work. Of a parameter only resharded copies count, and
   /// not the stored form.
@@ -46,6 +48,9 @@ public:
   llvm::SmallVector<Waiting> findBrought(mlir::Value parameter);
 
 private:
+  mlir::Operation *firstReader(mlir::Value value, const Layout &layout,
+                               llvm::function_ref<bool(mlir::Operation *)> isReader) const;
+
   const StepBlocks &blocks;
   const StepValues &values;
   std::function<const OpLayouts &(mlir::Operation *)> layoutsOf;

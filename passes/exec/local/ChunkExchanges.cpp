@@ -169,11 +169,19 @@ public:
   }
 
 private:
-  int64_t partsOf(ArrayRef<Product> products, CommunicationOpInterface exchange, int64_t rows) {
+  /// Bytes that are copied if the exchange is cut, because the parts are no ranges of the whole; and if it is whole,
+  /// because the pieces of ranks are none.
+  struct Copied {
+    double ofParts = 0, ofWhole = 0;
+  };
+  int64_t partsOf(ArrayRef<Product> products, CommunicationOpInterface exchange, int64_t rows, const Copied &copied) {
     if (parts > 0)
       return rows % parts == 0 ? parts : 1;
     Communication what = exchange.getCommunications().front();
     cost::ChunkedProducts given;
+    auto secondsToCopy = [&](double bytes) { return bytes > 0 ? kernels.secondsForStream(2 * bytes) : 0; };
+    given.apart = secondsToCopy(copied.ofParts);
+    given.copies = secondsToCopy(copied.ofWhole);
     for (const Product &product : products) {
       given.products.push_back(gemmOf(product));
       graph::ContractOp op = product.op;
@@ -202,7 +210,12 @@ private:
     auto exchange = cast<CommunicationOpInterface>(sum);
     Cut cut{1, *resultDim == scattered ? mesh.product(spmd::toAxes(exchange.getCommunications().front().axes)) : 1};
     int64_t rows = typeOf(summed).getDimSize(*resultDim) / cut.ranks;
-    cut.parts = partsOf(*product, exchange, rows);
+    Copied copied;
+    if (cut.ranks > 1)
+      copied.ofParts = bytesOf(made->getOperand(operand));
+    else if (scattered >= 0)
+      copied.ofWhole = bytesOf(summed);
+    cut.parts = partsOf(*product, exchange, rows, copied);
     if (cut.parts == 1)
       return false;
     OpBuilder builder(sum);
@@ -249,7 +262,15 @@ private:
     if (products.empty())
       return false;
     Cut cut{1, *dim == int64_t(gather.getDim()) ? mesh.product(spmd::toAxes(gather.getAxes())) : 1};
-    cut.parts = partsOf(products, gather, typeOf(whole).getDimSize(*dim) / cut.ranks);
+    Copied copied;
+    if (cut.ranks > 1) {
+      copied.ofParts = isReadWhole ? bytesOf(whole) : 0;
+      for (Product &product : products)
+        copied.ofParts += bytesOf(product.op.getY());
+    } else {
+      copied.ofWhole = bytesOf(whole);
+    }
+    cut.parts = partsOf(products, gather, typeOf(whole).getDimSize(*dim) / cut.ranks, copied);
     if (cut.parts == 1)
       return false;
     llvm::sort(products, [](const Product &a, const Product &b) { return a.op->isBeforeInBlock(b.op); });

@@ -54,6 +54,30 @@ std::vector<Move> movesFrom(const Layout &layout, const Layout &to, const Mesh &
 /// after; `group` is the number of its members.
 using MoveCost = std::function<double(const Move &move, double bytesBefore, double bytesAfter, int64_t group)>;
 
+/// The local value of a move. What has one cell in all dimensions outside of a dimension lies in its order.
+struct MoveSizes {
+  double before = 0, after = 0; // bytes
+  /// Members of a group of the move.
+  int64_t group = 1;
+  /// Whether dimensions outside of the one that the move splits, or joins, have more than one cell: the pieces that
+  /// members exchange are then no ranges of memory.
+  bool splitsInner = false, joinsInner = false;
+};
+/// The seconds of a move, or of several.
+struct MoveTime {
+  double seconds = 0;
+  /// Those of them that a move of no bytes takes too, and those of copies to pieces that are ranges of memory and from
+  /// them.
+  double start = 0, copies = 0;
+  MoveTime &operator+=(const MoveTime &other) {
+    seconds += other.seconds;
+    start += other.start;
+    copies += other.copies;
+    return *this;
+  }
+};
+using MoveSeconds = std::function<MoveTime(const Move &move, const MoveSizes &sizes)>;
+
 /// Bytes that a member sends, by ring algorithms, plus a little for every byte copied
 /// and for every move.
 double bytesMoved(const Move &move, double bytesBefore, double bytesAfter, int64_t group);

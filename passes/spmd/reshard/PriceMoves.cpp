@@ -27,15 +27,22 @@ cost::Group groupOf(const Axes &axes, const Mesh &mesh) {
   return group;
 }
 
-MoveCost secondsOfMoves(const Mesh &mesh, const cost::Machine &machine) {
-  return [mesh, machine](const Move &move, double before, double after, int64_t) {
-    double packed = move.dim > 0 ? before + after : 0;
-    double seconds = packed > 0 ? machine.secondsForWork(0, packed) : 0;
-    cost::Group group = groupOf(move.axes, mesh);
-    if (std::optional<CollectiveKind> kind = move.collective())
-      return seconds + machine.secondsForTransfer({*kind, infoOf(*kind).larger(before, after), group});
+MoveSeconds secondsOfMoves(const Mesh &mesh, const cost::Machine &machine) {
+  return [mesh, machine](const Move &move, const MoveSizes &sizes) {
+    const double before = sizes.before, after = sizes.after;
+    std::optional<CollectiveKind> kind = move.collective();
     // A little, so that of equal ways the shorter is taken.
-    return seconds + machine.secondsForWork(0, bytesMoved(move, before, after, group.ranks));
+    if (!kind)
+      return MoveTime{machine.secondsForWork(0, bytesMoved(move, before, after, sizes.group) +
+                                                    (move.dim > 0 ? before + after : 0))};
+    auto transfer = [&, group = groupOf(move.axes, mesh)](double bytes) {
+      return machine.secondsForTransfer({*kind, bytes, group});
+    };
+    const double bytes = infoOf(*kind).larger(before, after), all = transfer(bytes);
+    const double copied = 2 * ((sizes.splitsInner ? before : 0) + (sizes.joinsInner ? after : 0));
+    const double copies = copied > 0 ? machine.secondsForWork(0, copied) : 0;
+    // As transfers of about these bytes start: small ones go other ways.
+    return MoveTime{all + copies, std::max(0.0, 2 * transfer(bytes / 2) - all), copies};
   };
 }
 
@@ -63,19 +70,24 @@ std::optional<MovePricer::Price> MovePricer::priceOf(const Layout &from, const L
   const std::optional<ReshardPlan> &found = planner.plan(from, to, paddedFor(from, to, shape, mesh), elementBytes);
   if (!found)
     return std::nullopt;
-  auto bytesOf = [&](const Layout &layout) {
-    double bytes = double(elementBytes);
-    for (size_t dim = 0; dim < shape.size(); ++dim) {
+  auto cellsOf = [&](const Layout &layout, size_t dims) {
+    double cells = 1;
+    for (size_t dim = 0; dim < dims; ++dim) {
       int64_t parts = mesh.product(layout.dims[dim]);
-      bytes *= double((shape[dim] + parts - 1) / parts);
+      cells *= double((shape[dim] + parts - 1) / parts);
     }
-    return bytes;
+    return cells;
   };
   Price price{found->cost, 0, &*found};
   Layout layout = from;
   for (const Move &move : found->moves) {
     Layout after = applyMove(move, layout);
-    price.seconds += seconds(move, bytesOf(layout), bytesOf(after), mesh.product(move.axes));
+    auto isInner = [&](const Layout &each, int64_t dim) { return dim > 0 && cellsOf(each, size_t(dim)) > 1; };
+    const double each = double(elementBytes);
+    price.seconds +=
+        seconds(move, {each * cellsOf(layout, shape.size()), each * cellsOf(after, shape.size()),
+                       mesh.product(move.axes), isInner(layout, move.splits()), isInner(after, move.joins())})
+            .seconds;
     layout = std::move(after);
   }
   return price;

@@ -23,9 +23,9 @@ namespace dtcc::spmd {
 /// The ranks that `axes` of the mesh join; sizes of 1 for none.
 cost::Group groupOf(const Axes &axes, const Mesh &mesh);
 
-/// The price of a move for the reshard planner: what travels, and the packing of parts of
-/// inner dimensions, which are no ranges of memory.
-MoveCost secondsOfMoves(const Mesh &mesh, const cost::Machine &machine);
+/// The seconds of moves: those of what travels, and of copies to pieces that are ranges of memory and from them
+/// (passes/exec/bufferize/CollectiveRules.cpp).
+MoveSeconds secondsOfMoves(const Mesh &mesh, const cost::Machine &machine);
 
 /// Whether a gradient with layout `from` is resharded to the layout `to` of its state only at the end of the step.
 /// Partial sums over axes that split the state are scattered in every micro-batch.
@@ -49,7 +49,7 @@ public:
 
 private:
   ReshardPlanner planner;
-  MoveCost seconds;
+  MoveSeconds seconds;
 };
 
 } // namespace dtcc::spmd

@@ -11,7 +11,7 @@
 
 namespace dtcc::spmd {
 
-void ReshardPrices::resize(Mesh other, MoveCost otherSeconds) {
+void ReshardPrices::resize(Mesh other, MoveSeconds otherSeconds) {
   assert(std::equal(mesh.axes.begin(), mesh.axes.end(), other.axes.begin(), other.axes.end(),
                     [](const MeshAxis &a, const MeshAxis &b) { return a.name == b.name; }));
   mesh = std::move(other);
@@ -32,15 +32,30 @@ ReshardPrices::Ways &ReshardPrices::between(const Layout &from, const Layout &to
   return ways;
 }
 
+/// Whether dimensions outside of `dim` have more than one cell in a rank's part; -1: no dimension.
+static bool isInner(const LayoutGraph::Node &node, std::span<const int64_t> shape, int64_t dim) {
+  for (int64_t outer = 0; outer < dim; ++outer)
+    if (shape[size_t(outer)] > (size_t(outer) < node.parts.size() ? node.parts[size_t(outer)] : 1))
+      return true;
+  return false;
+}
+
+/// The step by which a search reached the node `number`.
+ReshardPrices::Step ReshardPrices::stepTo(const Ways &ways, uint32_t number, std::span<const int64_t> shape) {
+  const Ways::Reached &reached = ways.reached[number];
+  const LayoutGraph::Node &before = ways.layouts.node(reached.before), &after = ways.layouts.node(number);
+  const LayoutGraph::Edge &edge = (*before.edges)[reached.edge];
+  return {edge.move,
+          {ways.reached[reached.before].bytes, reached.bytes, edge.group, isInner(before, shape, edge.move.splits()),
+           isInner(after, shape, edge.move.joins())}};
+}
+
 std::vector<ReshardPrices::Step> ReshardPrices::wayOf(Ways &ways, std::span<const int64_t> shape,
                                                       int64_t elementBytes) {
   search(ways, shape, elementBytes);
   std::vector<Step> steps;
-  for (uint32_t number = ways.layouts.lastNode(); number != LayoutGraph::kFirst; number = ways.reached[number].before) {
-    const Ways::Reached &reached = ways.reached[number];
-    const LayoutGraph::Edge &edge = (*ways.layouts.node(reached.before).edges)[reached.edge];
-    steps.push_back({edge.move, ways.reached[reached.before].bytes, reached.bytes});
-  }
+  for (uint32_t number = ways.layouts.lastNode(); number != LayoutGraph::kFirst; number = ways.reached[number].before)
+    steps.push_back(stepTo(ways, number, shape));
   std::reverse(steps.begin(), steps.end());
   return steps;
 }
@@ -81,12 +96,10 @@ std::optional<ReshardPrices::Price> ReshardPrices::search(Ways &ways, std::span<
     auto [here, number] = ways.open.back();
     ways.open.pop_back();
     if (number == last) {
-      Price price{here, 0};
-      while (number != 0) {
-        const Ways::Reached &reached = ways.reached[number];
-        const LayoutGraph::Edge &edge = (*ways.layouts.node(reached.before).edges)[reached.edge];
-        price.seconds += seconds(edge.move, ways.reached[reached.before].bytes, reached.bytes, edge.group);
-        number = reached.before;
+      Price price{here};
+      for (; number != LayoutGraph::kFirst; number = ways.reached[number].before) {
+        const Step step = stepTo(ways, number, shape);
+        price.time += seconds(step.move, step.sizes);
       }
       return price;
     }

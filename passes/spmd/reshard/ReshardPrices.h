@@ -23,10 +23,10 @@ namespace dtcc::spmd {
 class ReshardPrices {
 public:
   /// `seconds`: of a move.
-  ReshardPrices(Mesh mesh, MoveCost seconds) : mesh(std::move(mesh)), seconds(std::move(seconds)) {}
+  ReshardPrices(Mesh mesh, MoveSeconds seconds) : mesh(std::move(mesh)), seconds(std::move(seconds)) {}
 
   /// Changes the sizes of the axes, keeping their names and order.
-  void resize(Mesh mesh, MoveCost seconds);
+  void resize(Mesh mesh, MoveSeconds seconds);
 
   /// The layouts between two, for `price`, neither of them padded. It stays where it is.
   class Ways;
@@ -34,7 +34,7 @@ public:
   struct Price {
     /// The cost of ReshardPlanner::plan(from, to, shape, elementBytes), by which the moves are chosen (bytesMoved).
     double bytes = 0;
-    double seconds = 0;
+    MoveTime time = {};
   };
   /// Nothing if there is no way.
   std::optional<Price> price(Ways &ways, std::span<const int64_t> shape, int64_t elementBytes);
@@ -42,10 +42,9 @@ public:
                              int64_t elementBytes) {
     return price(between(from, to), shape, elementBytes);
   }
-  /// A move with the bytes of a rank's part before and after it.
   struct Step {
     Move move;
-    double before = 0, after = 0;
+    MoveSizes sizes;
   };
   /// The way that has this price, not fused. There must be one.
   std::vector<Step> wayOf(Ways &ways, std::span<const int64_t> shape, int64_t elementBytes);
@@ -79,11 +78,12 @@ public:
 private:
   /// A shortest path; what it reached stays in `ways`.
   std::optional<Price> search(Ways &ways, std::span<const int64_t> shape, int64_t elementBytes);
+  static Step stepTo(const Ways &ways, uint32_t number, std::span<const int64_t> shape);
 
   Mesh mesh;
   /// Number of the present sizes of the mesh: ways take them when they are next asked about.
   uint64_t size = 0;
-  MoveCost seconds;
+  MoveSeconds seconds;
   std::unordered_map<std::pair<Layout, Layout>, Ways, LayoutHash, SameEnds> known;
 };
 

@@ -63,12 +63,37 @@ TEST_F(ExchangeChunksTest, StayWholeWhereNothingIsSaved) {
   EXPECT_EQ(chunkExchange(small, kernels, collectives, constants).saved, 0);
 }
 
-/// Where only the time of an exchange is known, parts save about as much: its start and its ramp are not.
+/// Where only the time of an exchange is known, and how it starts, parts save about as much, also between nodes.
 TEST_F(ExchangeChunksTest, AgreeWithTheTimeAlone) {
+  for (int64_t ranks : {8, 16}) {
+    ChunkedProducts given = sum();
+    given.exchange.group.ranks = ranks;
+    double saved = chunkExchange(given, kernels, collectives, constants).saved;
+    double seconds = collectives.seconds(given.exchange);
+    Transfer half = given.exchange;
+    half.bytes /= 2;
+    ChunkedExchange alone{given.products.front(), seconds, 2 * collectives.seconds(half) - seconds};
+    alone.rows = given.rows;
+    EXPECT_NEAR(savedByChunks(alone, kernels, constants), saved, 0.1 * saved) << ranks;
+  }
+}
+
+/// Parts of one row need no copies that bring the pieces of the whole together, and parts that are no ranges of the
+/// whole are copied themselves.
+TEST_F(ExchangeChunksTest, CopyWhatIsNoRange) {
   ChunkedProducts given = sum();
-  double saved = chunkExchange(given, kernels, collectives, constants).saved;
-  ChunkedExchange alone{given.products.front(), collectives.seconds(given.exchange), given.rows};
-  EXPECT_NEAR(savedByChunks(alone, kernels, constants), saved, 0.2 * saved);
+  ChunkedExchange alone{given.products.front(), collectives.seconds(given.exchange)};
+  alone.rows = 2;
+  const double saved = savedByChunks(alone, kernels, constants), copies = 1e-4;
+  alone.seconds += copies;
+  alone.copies = copies;
+  EXPECT_NEAR(savedByChunks(alone, kernels, constants), saved + copies, 1e-12);
+  given.rows = 2;
+  const ExchangeChunks parts = chunkExchange(given, kernels, collectives, constants);
+  given.copies = copies;
+  EXPECT_NEAR(chunkExchange(given, kernels, collectives, constants).saved, parts.saved + copies, 1e-12);
+  alone.apartBytes = 1e9;
+  EXPECT_LT(savedByChunks(alone, kernels, constants), saved + copies - 1e-4);
 }
 
 /// Gradients of weights run beside 0.9 of the exchanges of a backward pass, as long as there are such gradients, unless

@@ -303,14 +303,14 @@ TEST_F(GraphSearchTest, ReshardsCostWhatTheirPlansCost) {
         Layout at = from;
         std::vector<Move::Kind> kinds;
         for (const ReshardPrices::Step &step : prices.wayOf(prices.between(from, to), shape, 2)) {
-          seconds += secondsOfMoves(each, machine)(step.move, step.before, step.after, each.product(step.move.axes));
+          seconds += secondsOfMoves(each, machine)(step.move, step.sizes).seconds;
           at = applyMove(step.move, at);
           // Moves of a plan are fused.
           if (kinds.empty() || kinds.back() != step.move.kind)
             kinds.push_back(step.move.kind);
         }
         EXPECT_EQ(at, to);
-        EXPECT_NEAR(seconds, price->seconds, 1e-12 * seconds);
+        EXPECT_NEAR(seconds, price->time.seconds, 1e-12 * seconds);
         std::vector<Move::Kind> planned;
         for (const Move &move : plan->moves)
           if (planned.empty() || planned.back() != move.kind)
