@@ -93,11 +93,11 @@ def Graph_GeluGradOp : Graph_ActivationGradOp<"gelu_grad", "gradient of gelu at 
 def Graph_AddOp : Graph_BinaryOp<"add", "x + y; linear in both together", [Commutative]>;
 def Graph_SubOp : Graph_BinaryOp<"sub", "x - y; linear in both together">;
 def Graph_MulOp : Graph_BinaryOp<"mul", "x * y; linear in each">;
-def Graph_DivOp : Graph_BinaryOp<"div", "x / y (integers: towards zero); linear in x">;
+def Graph_DivOp : Graph_BinaryOp<"div", "x / y (integers: towards zero, and 0 where y is 0); linear in x">;
 def Graph_PowOp : Graph_BinaryOp<"pow", "x to the power y; no gradient to a constant y", [Graph_OwnPrecision]>;
 def Graph_MaxOp : Graph_BinaryOp<"max", "larger value; the gradient of ties goes half to each">;
 def Graph_MinOp : Graph_BinaryOp<"min", "smaller value; the gradient of ties goes half to each">;
-def Graph_RemOp : Graph_BinaryOp<"rem", "remainder with the sign of y (ONNX Mod, fmod = 0)">;
+def Graph_RemOp : Graph_BinaryOp<"rem", "remainder with the sign of y (ONNX Mod, fmod = 0); of integers 0 where y is 0">;
 def Graph_AndOp : Graph_BinaryOp<"and", "logical and of booleans, bitwise of integers", [Commutative]>;
 def Graph_OrOp : Graph_BinaryOp<"or", "logical or of booleans, bitwise of integers", [Commutative]>;
 def Graph_XorOp : Graph_BinaryOp<"xor", "exclusive or", [Commutative]>;

@@ -157,7 +157,6 @@ static Value byType(OpBuilder &builder, Location loc, ValueRange cells) {
 DTCC_PAIR(AddOp, arith::AddFOp, arith::AddIOp)
 DTCC_PAIR(SubOp, arith::SubFOp, arith::SubIOp)
 DTCC_PAIR(MulOp, arith::MulFOp, arith::MulIOp)
-DTCC_PAIR(DivOp, arith::DivFOp, arith::DivSIOp)
 DTCC_PAIR(MaxOp, arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp)
 DTCC_PAIR(MinOp, arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp)
 
@@ -211,13 +210,28 @@ Value ShiftRightOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells
   return arith::ShRSIOp::create(builder, loc, cells[0], boundedShift(builder, loc, cells[1]).second);
 }
 
+/// `y`, but 1 where a processor's division by it traps: at 0, and at -1, by which the smallest integer has no quotient.
+/// Lanes of a vector past the end of a row hold zeros, so a kernel divides by 0 even if no cell does.
+static Value safeDivisor(const Cells &c, Value y) {
+  Value one = c.number(1), next = c.make<arith::AddIOp>(y, one);
+  return c.select(c.make<arith::CmpIOp>(arith::CmpIPredicate::ule, next, one), one, y);
+}
+Value DivOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) {
+  Value x = cells[0], y = cells[1];
+  if (isFloatCell(x))
+    return arith::DivFOp::create(builder, loc, x, y);
+  Cells c(builder, loc, x.getType());
+  auto is = [&](double value) -> Value { return c.make<arith::CmpIOp>(arith::CmpIPredicate::eq, y, c.number(value)); };
+  Value zero = c.number(0), quotient = c.make<arith::DivSIOp>(x, safeDivisor(c, y));
+  return c.select(is(0), zero, c.select(is(-1), c.make<arith::SubIOp>(zero, x), quotient));
+}
 Value RemOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) {
   Value x = cells[0], y = cells[1];
   Cells c(builder, loc, x.getType());
   if (isa<FloatType>(getElementTypeOrSelf(x.getType())))
     return c.sub(x, c.mul(c.make<math::FloorOp>(c.div(x, y)), y));
   // C's remainder has the sign of x: where it differs from y's, add y.
-  Value r = c.make<arith::RemSIOp>(x, y);
+  Value r = c.make<arith::RemSIOp>(x, safeDivisor(c, y));
   auto compare = [&](arith::CmpIPredicate predicate, Value a, Value b) -> Value {
     return arith::CmpIOp::create(builder, loc, predicate, a, b);
   };

@@ -240,6 +240,18 @@ exec.func @k buffers [memref<5x33xf32>, memref<5x33xi1>, memref<5x33xf32>] accum
 })");
 }
 
+TEST_F(Kernel, IntegersDivideByZero) {
+  // Divisors of -10 to 9, and lanes past the end of a row, which hold zeros.
+  check(R"(
+exec.func @k buffers [memref<5x33xi64>, memref<5x33xi64>, memref<5x33xi64>, memref<5x33xi64>]
+    accumulate [0, 0] in_place [-1, -1] {
+^bb0(%x: tensor<5x33xi64>, %y: tensor<5x33xi64>):
+  %0 = graph.div %x, %y : (tensor<5x33xi64>, tensor<5x33xi64>) -> tensor<5x33xi64>
+  %1 = graph.rem %x, %y : (tensor<5x33xi64>, tensor<5x33xi64>) -> tensor<5x33xi64>
+  exec.yield %0, %1 : tensor<5x33xi64>, tensor<5x33xi64>
+})");
+}
+
 TEST_F(Kernel, ColumnsAddUpOverSlots) {
   for (int64_t slot : {0, 1})
     check(R"(
