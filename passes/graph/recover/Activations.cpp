@@ -43,20 +43,41 @@ constexpr int kNone = -1;
 /// More of its own does no formula have: of a chain of them few regions are looked at.
 constexpr int kMostFunctions = 2;
 
-/// The activation that the region computes at 97 points of [-6, 6], or kNone. Neighbours
-/// in the library differ by more than 1e-4 of 1 + |x|.
+/// Where a region is compared with the activations: where these bend, on both sides of each number of the region, and
+/// far out. A bound, as of a ReLU that ends at 20, shows only beyond it.
+SmallVector<double> pointsOf(const Region &region) {
+  constexpr double kFarthest = 1e30, kStep = 1.7;
+  SmallVector<double> points;
+  for (int point = 0; point <= 96; ++point)
+    points.push_back(-6 + point / 8.0 + 1e-3);
+  auto add = [&](double x) {
+    if (std::fabs(x) <= kFarthest)
+      points.append({x, -x});
+  };
+  for (double x = 7; x <= kFarthest; x *= kStep)
+    add(x);
+  for (double number : region.constants())
+    for (double x : {number * (1 - 1e-3), number, number * (1 + 1e-3)})
+      add(x);
+  return points;
+}
+
+/// The activation that the region computes at all points, or kNone. Neighbours in the library differ by more than 1e-4
+/// of 1 + |x|.
 int classify(const Region &region) {
+  SmallVector<double> points = pointsOf(region);
   int found = kNone;
   for (int candidate = 0; candidate < static_cast<int>(std::size(activations)); ++candidate) {
     bool equal = true;
-    for (int point = 0; point <= 96 && equal; ++point) {
-      double x = -6 + point / 8.0 + 1e-3;
+    for (double x : points) {
       Cells cells([&](Value value, ArrayRef<int64_t>) {
         return value == region.inputs[0] ? std::optional<double>(x) : std::nullopt;
       });
       std::optional<double> y = cells.at(region.root, Dims(rankOf(region.root), 0));
       const Activation &activation = activations[candidate];
       equal = y && std::fabs(*y - activation.function(x)) <= activation.tolerance * (1 + std::fabs(x));
+      if (!equal)
+        break;
     }
     if (equal)
       found = candidate;
@@ -67,8 +88,9 @@ int classify(const Region &region) {
 /// Whether the region holds ops on single cells alone, so that one cell shows what all compute.
 bool isCellwise(const Region &region) {
   return llvm::all_of(region.ops, [](Operation *op) {
-    return isa<ElementwiseOpInterface, ConstantOp>(op) ||
-           (isa<BroadcastOp>(op) && op->getOperand(0).getDefiningOp<ConstantOp>());
+    if (isa<ConstantOp>(op))
+      return splatValue(op->getResult(0)).has_value();
+    return isa<ElementwiseOpInterface>(op) || (isa<BroadcastOp>(op) && splatValue(op->getOperand(0)));
   });
 }
 

@@ -68,9 +68,11 @@ std::optional<Row> evaluateRow(const Region &region, ArrayRef<int64_t> dims, dou
 }
 
 Meaning classify(const Region &region, ArrayRef<int64_t> dims) {
-  // Large cells, where eps is nothing, small ones, where it is much, and a shift.
+  // Large cells, where eps is nothing, small ones, where it is much, and a shift. Of zeros, as padding is, a norm
+  // without eps makes no numbers, and a division by a norm that is bounded from below makes zeros.
   std::optional<Row> rows[] = {evaluateRow(region, dims, 1, 0.3), evaluateRow(region, dims, 1e-3, 0),
-                               evaluateRow(region, dims, 1e-5, 2e-5)};
+                               evaluateRow(region, dims, 1e-5, 2e-5), evaluateRow(region, dims, 1e4, 0),
+                               evaluateRow(region, dims, 0, 0)};
   for (const auto &row : rows)
     if (!row)
       return {};

@@ -102,6 +102,39 @@ func.func @bound(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   return %y : tensor<2x3xf32>
 }
 
+// A relu that ends at 20 and a silu of what is at most 10 are equal to those without a bound only below it.
+// CHECK-LABEL: func.func @bounds_above
+// CHECK: graph.compare ge
+// CHECK: graph.compare ge
+// CHECK: return
+func.func @bounds_above(%x: tensor<2x3xf32>, %z: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
+  %zero = graph.constant dense<0.0> : tensor<2x3xf32> : tensor<2x3xf32>
+  %most = graph.constant dense<20.0> : tensor<2x3xf32> : tensor<2x3xf32>
+  %p = graph.compare le %x, %zero : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>
+  %r = graph.select %p, %zero, %x : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %q = graph.compare ge %r, %most : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>
+  %y = graph.select %q, %most, %r : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %ten = graph.constant dense<10.0> : tensor<2x3xf32> : tensor<2x3xf32>
+  %o = graph.compare ge %z, %ten : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>
+  %c = graph.select %o, %ten, %z : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %s = graph.logistic %c : tensor<2x3xf32>
+  %g = graph.mul %c, %s : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %y, %g : tensor<2x3xf32>, tensor<2x3xf32>
+}
+
+// A gate whose slope differs from channel to channel is a silu in the first alone.
+// CHECK-LABEL: func.func @slopes
+// CHECK-NOT: graph.silu
+// CHECK: return
+func.func @slopes(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %b = graph.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32> : tensor<3xf32>
+  %wide = graph.broadcast %b [1] : (tensor<3xf32>) -> tensor<2x3xf32>
+  %bx = graph.mul %x, %wide : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %s = graph.logistic %bx : tensor<2x3xf32>
+  %y = graph.mul %x, %s : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %y : tensor<2x3xf32>
+}
+
 // The same values with another gradient are no silu.
 // CHECK-LABEL: func.func @stopped
 // CHECK-NOT: graph.silu
