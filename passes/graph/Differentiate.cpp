@@ -211,10 +211,16 @@ LogicalResult Differentiation::differentiate(Operation *op) {
     built = std::move(recorder.ops);
   }
   // Gradients of parameters add up in f32 even where the parameter is a half.
-  for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), operandGrads))
-    if (gradient && parameters.contains(operand) && isHalf(operand) && gradient.use_empty() &&
-        llvm::is_contained(built, gradient.getDefiningOp()))
+  for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), operandGrads)) {
+    if (!gradient || !parameters.contains(operand) || !isHalf(operand) || !gradient.use_empty() ||
+        !llvm::is_contained(built, gradient.getDefiningOp()))
+      continue;
+    auto rounded = gradient.getDefiningOp<CastOp>();
+    if (rounded && elementOf(rounded.getX()).isF32())
+      gradient = rounded.getX();
+    else
       widenInPlace(gradient);
+  }
   markPhases(op, built, operandGrads);
   trackOriginFactors(op, resultGrads, operandGrads, built);
   for (unsigned i = 0; i < operandGrads.size(); ++i)

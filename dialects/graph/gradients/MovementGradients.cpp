@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Build.h"
+#include "dialects/graph/PrecisionPolicy.h"
 #include "dialects/graph/Shapes.h"
 
 using namespace mlir;
@@ -126,11 +127,15 @@ LogicalResult GatherOp::buildGradient(OpBuilder &builder, ValueRange grads, Arra
   Dims rows = concat(axis, without(range(0, rank), axis));
   Dims indexFirst = concat(range(axis, axis + count), concat(range(0, axis), range(axis + count, rankOf(getY()))));
   Value dy = b.transpose(grads[0], indexFirst);
-  Value table = ScatterAddOp::create(builder, getLoc(), withShape(getX().getType(), at(shapeOf(getX()), rows)), dy,
-                                     getIndices(), builder.getI64IntegerAttr(-1), ArrayAttr());
+  // Rows add up in f32, whatever the type of x.
+  Type sums =
+      withShape(isHalf(getX()) ? cast<ShapedType>(getX().getType()).clone(builder.getF32Type()) : getX().getType(),
+                at(shapeOf(getX()), rows));
+  Value table =
+      ScatterAddOp::create(builder, getLoc(), sums, dy, getIndices(), builder.getI64IntegerAttr(-1), ArrayAttr());
   Dims back(rank);
   for (auto [to, from] : llvm::enumerate(rows))
     back[from] = to;
-  operandGrads[0] = b.transpose(table, back);
+  operandGrads[0] = b.cast(b.transpose(table, back), elementOf(getX()));
   return success();
 }
