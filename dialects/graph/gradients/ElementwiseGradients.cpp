@@ -93,8 +93,21 @@ static Value powSlope(const Build &b, Value x, Value y, Value dz) {
     if (isSimplePower(*exponent - 1))
       return b.mul(dz, b.mul(b.power(x, *exponent - 1), *exponent));
   }
-  return b.mul(dz, b.mul(y, PowOp::create(b.builder, b.loc, x, b.sub(y, b.splat(y, 1)))));
+  Value slope = b.mul(dz, b.mul(y, PowOp::create(b.builder, b.loc, x, b.sub(y, b.splat(y, 1)))));
+  if (splatValue(y))
+    return slope;
+  // Cells to the power 0 are 1 whatever x is: 0 times an infinite power of a zero would be no number.
+  Value zero = b.splat(y, 0);
+  return b.select(b.compare(Predicate::eq, y, zero), zero, slope);
 }
+/// Gradient of z = x to the power y to y. Powers of zeros stay 0, or 1, as the exponent moves: no gradient, as in
+/// PyTorch.
+static Value exponentSlope(const Build &b, Value x, Value y, Value z, Value dz) {
+  Value slope = b.mul(dz, b.mul(z, LogOp::create(b.builder, b.loc, x))), zero = b.splat(x, 0);
+  Value still = AndOp::create(b.builder, b.loc, b.compare(Predicate::eq, x, zero), b.compare(Predicate::ge, y, zero));
+  return b.select(still, zero, slope);
+}
+
 /// dz where `winner` beats `other`, half of it where they are equal.
 static Value share(const Build &b, Predicate beats, Value winner, Value other, Value dz) {
   Value zero = b.splat(dz, 0), half = b.select(b.compare(Predicate::eq, winner, other), b.mul(dz, 0.5), zero);
@@ -105,7 +118,7 @@ DTCC_BINARY_GRADIENT(AddOp, dz, dz)
 DTCC_BINARY_GRADIENT(SubOp, dz, b.neg(dz))
 DTCC_BINARY_GRADIENT(MulOp, b.mul(dz, y), b.mul(dz, x))
 DTCC_BINARY_GRADIENT(DivOp, b.div(dz, y), b.neg(b.div(b.mul(dz, z), y)))
-DTCC_BINARY_GRADIENT(PowOp, powSlope(b, x, y, dz), b.mul(dz, b.mul(z, LogOp::create(builder, getLoc(), x))))
+DTCC_BINARY_GRADIENT(PowOp, powSlope(b, x, y, dz), exponentSlope(b, x, y, z, dz))
 DTCC_BINARY_GRADIENT(MaxOp, share(b, Predicate::gt, x, y, dz), share(b, Predicate::gt, y, x, dz))
 DTCC_BINARY_GRADIENT(MinOp, share(b, Predicate::lt, x, y, dz), share(b, Predicate::lt, y, x, dz))
 DTCC_BINARY_GRADIENT(RemOp, dz, b.neg(b.mul(dz, FloorOp::create(builder, getLoc(), b.div(x, y)))))

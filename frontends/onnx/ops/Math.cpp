@@ -125,15 +125,16 @@ static LogicalResult tangentRule(OpBinder &node) {
   return node.result(0, emit.div(emit.unary<graph::SinOp>(x), emit.unary<graph::CosOp>(x)));
 }
 
-/// The nearest integer; of two the even one.
+/// The nearest integer; of two the even one. No step rounds: x + 0.5 would, near 0.5 and above 2^22.
 static LogicalResult roundRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0), half = emit.scalar(0.5, elementOf(x)), one = emit.scalar(1, elementOf(x));
-  Tensor up = emit.unary<graph::FloorOp>(emit.add(x, half));
-  Tensor tie = emit.compare(graph::Predicate::eq, emit.sub(up, x), half);
-  Tensor halved = emit.mul(up, half);
-  Tensor odd = emit.compare(graph::Predicate::ne, emit.unary<graph::FloorOp>(halved), halved);
-  return node.result(0, emit.select(logicalAnd(emit, tie, odd), emit.sub(up, one), up));
+  Tensor down = emit.unary<graph::FloorOp>(x), excess = emit.sub(x, down), halved = emit.mul(down, half);
+  Tensor isOdd = emit.compare(graph::Predicate::ne, emit.unary<graph::FloorOp>(halved), halved);
+  Tensor isTie = emit.compare(graph::Predicate::eq, excess, half);
+  Tensor isAbove = emit.compare(graph::Predicate::gt, excess, half);
+  return node.result(0,
+                     emit.select(logicalOr(emit, isAbove, logicalAnd(emit, isTie, isOdd)), emit.add(down, one), down));
 }
 
 /// The remainder has the sign of y; with fmod that of x, as C has it.

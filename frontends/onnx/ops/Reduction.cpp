@@ -79,6 +79,10 @@ static LogicalResult logSumExpRule(OpBinder &node) {
   if (failed(dims))
     return failure();
   Tensor most = reduce(emit, Reduction::Max, x, *dims, /*keep=*/true);
+  // The sum of rows that are masked whole is log(0), and not the difference of two infinities.
+  Tensor isFinite =
+      emit.compare(graph::Predicate::lt, emit.unary<graph::AbsOp>(most), emit.scalar(INFINITY, elementOf(x)));
+  most = emit.select(isFinite, most, emit.scalar(0, elementOf(x)));
   Tensor small = emit.unary<graph::ExpOp>(emit.sub(x, most));
   Tensor sum = emit.add(most, normOf(emit, Norm::logOfSum, small, *dims, /*keep=*/true));
   return node.result(0, node.integer("keepdims", 1) || !sum ? sum
