@@ -30,6 +30,9 @@ class Emitter;
 bool fits(mlir::Location loc, mlir::RankedTensorType type);
 /// Broadcasts all to their common shape. False: they do not fit (the error is out) or one is null.
 bool broadcastTogether(Emitter &emit, llvm::ArrayRef<Tensor *> xs);
+/// Whether both have one element type. Emits an error if not: the types that a file gives are not checked elsewhere,
+/// and folding would read the cells of one type where those of the other lie.
+bool haveOneElement(Emitter &emit, const Tensor &x, const Tensor &y);
 
 class Emitter {
 public:
@@ -73,7 +76,7 @@ public:
   Tensor select(const Tensor &condition, const Tensor &x, const Tensor &y);
   template <typename OpTy> Tensor binary(const Tensor &x, const Tensor &y) {
     Tensor a = x, b = y;
-    if (!broadcastTogether(*this, {&a, &b}))
+    if (!broadcastTogether(*this, {&a, &b}) || !haveOneElement(*this, a, b))
       return nullptr;
     mlir::RankedTensorType type = a->type;
     return finish(OpTy::create(builder, loc, type, value(a), value(b)), {a, b});

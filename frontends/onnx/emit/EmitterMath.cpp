@@ -50,6 +50,16 @@ bool dtcc::onnx::broadcastTogether(Emitter &emit, ArrayRef<Tensor *> xs) {
   return true;
 }
 
+bool dtcc::onnx::haveOneElement(Emitter &emit, const Tensor &x, const Tensor &y) {
+  if (elementOf(x) == elementOf(y))
+    return true;
+  std::string one, other;
+  llvm::raw_string_ostream(one) << elementOf(x);
+  llvm::raw_string_ostream(other) << elementOf(y);
+  emit.error("operands must have one element type, got: " + one + " and " + other);
+  return false;
+}
+
 /// Returns both operands as positions over the common shape, if they are such.
 static std::optional<std::pair<Affine, Affine>> positions(Emitter &emitter, const Tensor &x, const Tensor &y,
                                                           ArrayRef<int64_t> shape) {
@@ -186,15 +196,17 @@ Tensor Emitter::compare(graph::Predicate predicate, const Tensor &x, const Tenso
       result = graph::BroadcastOp::create(builder, loc, type, result, dims);
     return fromValue(result);
   }
-  if (!broadcastTogether(*this, {&a, &b}))
+  if (!broadcastTogether(*this, {&a, &b}) || !haveOneElement(*this, a, b))
     return nullptr;
   return finish(graph::CompareOp::create(builder, loc, type, predicate, value(a), value(b)), {a, b});
 }
 
 Tensor Emitter::select(const Tensor &condition, const Tensor &x, const Tensor &y) {
   Tensor c = condition, a = x, b = y;
-  if (!broadcastTogether(*this, {&c, &a, &b}))
+  if (!broadcastTogether(*this, {&c, &a, &b}) || !haveOneElement(*this, a, b))
     return nullptr;
+  if (!elementOf(c).isInteger(1))
+    return error("a condition must be boolean");
   if (std::optional<double> cell = knownSplat(c))
     return *cell != 0 ? a : b;
   return finish(graph::SelectOp::create(builder, loc, a->type, value(c), value(a), value(b)), {c, a, b});

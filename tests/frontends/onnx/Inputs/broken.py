@@ -108,6 +108,14 @@ refused("early", model([node("Abs", ["x"], ["a"]), node("Add", ["a", "x"], ["y"]
         "unsupported nodes (1): ai.onnx.Add version 6 ('add'); operator sets before 7 are read where their operators "
         "mean the same as in that set: convert the file by onnx.version_converter.convert_version(model, 13)")
 refused("operands", model([node("Add", ["x"], ["y"])]), "must have at least 2 operands")
+refused("types", model([node("Mul", ["x", "n"], ["y"])], [ints("n", [3])]),
+        "node 'mul' (Mul): operands must have one element type, got: f32 and i64")
+refused("types-folded", model([node("Add", ["n", "half"], ["a"]), node("Add", ["x", "a"], ["y"])],
+                              [ints("n", range(60)), helper.make_tensor("half", TensorProto.FLOAT, [], [0.5])]),
+        "node 'add' (Add): operands must have one element type, got: i64 and f32")
+refused("types-compared", model([node("Less", ["x", "n"], ["a"]), node("Where", ["a", "x", "x"], ["y"])], [ints("n", [3])]),
+        "node 'less' (Less): operands must have one element type, got: f32 and i64")
+refused("types-selected", model([node("Where", ["x", "x", "x"], ["y"])]), "node 'where' (Where): a condition must be boolean")
 sized = [value("x", [4, 3]), value("n", [2], TensorProto.INT64)]
 halves = node("Split", ["x", "n"], ["a", "b"], axis=0)
 for name, behind in (("part-summed", [node("ReduceSum", ["a"], ["y"], keepdims=0)]),
