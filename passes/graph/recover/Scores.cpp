@@ -36,7 +36,7 @@ public:
     if (!isNew)
       return known->second ? std::optional(meaning(*known->second)) : std::nullopt;
     plain = findStatics(scores, /*moved=*/false);
-    if (!findFunction() || !checkRows())
+    if (!findFunction() || !findPlaces() || !checkRows())
       return std::nullopt;
     known->second = result;
     return result;
@@ -258,7 +258,7 @@ private:
       return false;
     }
     for (auto [x, known] : {std::pair(0.0, zero), std::pair(1.0, one), std::pair(-2.5, std::optional<double>()),
-                            std::pair(40.0, std::optional<double>())}) {
+                            std::pair(40.0, std::optional<double>()), std::pair(-1e9, std::optional<double>())}) {
       std::optional<double> y = known ? known : cell(index, x, bits);
       if (!y || std::fabs(*y - expected(x)) > 1e-6 * (1e-6 + std::fabs(expected(x))))
         return std::nullopt;
@@ -266,11 +266,55 @@ private:
     return true;
   }
 
-  /// The rows to look at, whole: all of a small mask; else the corners, the neighbours of
+  /// Whether a mask, or a part of one, is stored cell by cell. Its rows may be anything.
+  bool isStored() {
+    return llvm::any_of(statics, [](Value value) {
+      return llvm::any_of(ancestors(value, 128), [](Value from) {
+        auto constant = from.getDefiningOp<ConstantOp>();
+        return constant && !constant.getValue().isSplat();
+      });
+    });
+  }
+
+  /// Whether a static value is the same at all places of a dimension.
+  bool isEven(Value value, int64_t dim) const {
+    if (auto iota = value.getDefiningOp<IotaOp>())
+      return static_cast<int64_t>(iota.getDim()) != dim;
+    if (auto cells = dyn_cast_or_null<ElementwiseOpInterface>(value.getDefiningOp()))
+      return llvm::all_of(cells->getOperands(), [&](Value operand) { return isEven(operand, dim); });
+    return isConstantAlong(value, dim);
+  }
+
+  /// Finds the samples and heads whose masks are read: the first and the last, and all of which a static value may tell
+  /// apart. False if these are too many.
+  bool findPlaces() {
+    constexpr int64_t kMostRead = int64_t(1) << 26;
+    Dims first(rank, 0), last;
+    for (int64_t size : shape)
+      last.push_back(size - 1);
+    places = {first};
+    for (int64_t dim = 0; plain && dim < rank - 2; ++dim) {
+      if (llvm::all_of(statics, [&](Value value) { return isEven(value, dim); }))
+        continue;
+      const size_t before = places.size();
+      if (int64_t(before) * shape[dim] > kMostRead / std::max<int64_t>(1, queries() * keys()))
+        return false;
+      for (int64_t at = 1; at < shape[dim]; ++at)
+        for (size_t place = 0; place < before; ++place) {
+          places.push_back(places[place]);
+          places.back()[dim] = at;
+        }
+    }
+    if (places.size() == 1)
+      places.push_back(last);
+    return true;
+  }
+
+  /// The rows to look at, whole: all of a small mask and of one that is stored; else the corners, the neighbours of
   /// every integer constant, and some in between.
   SmallVector<int64_t> rows() {
     std::set<int64_t> chosen;
-    if (queries() * keys() <= 4096) {
+    if (queries() * keys() <= 4096 || isStored()) {
       for (int64_t i = 0; i < queries(); ++i)
         chosen.insert(i);
     } else {
@@ -326,12 +370,6 @@ private:
     return true;
   }
 
-  /// Whether a static value is equal in all samples and heads.
-  bool isOfPairs(Value value) const {
-    auto broadcast = value.getDefiningOp<BroadcastOp>();
-    return broadcast && llvm::all_of(broadcast.getDims(), [&](int64_t dim) { return dim >= rank - 2; });
-  }
-
   /// Bits of the static cells of one row of a sample and head: for each key, those of each of `statics`.
   std::optional<std::vector<uint64_t>> staticsOf(ArrayRef<int64_t> index) {
     std::vector<uint64_t> cells(keys() * statics.size());
@@ -345,53 +383,54 @@ private:
     return cells;
   }
 
-  /// Whether a key is visible under the right truth of the atoms. Nothing if it is also under another one.
-  std::optional<bool> readKey(ArrayRef<int64_t> first, ArrayRef<int64_t> last, ArrayRef<uint64_t> ofFirst,
-                              ArrayRef<uint64_t> ofLast) {
+  /// Whether a key is visible under the right truth of the atoms, at all places alike. Nothing if it is also under
+  /// another one. `cells`: the static cells at each place.
+  std::optional<bool> readKey(ArrayRef<ArrayRef<uint64_t>> cells) {
     unsigned visible = visibleBits(), all = (1u << result.atoms.size()) - 1;
-    std::optional<bool> here = isVisible(first, visible, ofFirst), there = isVisible(last, visible, ofLast);
-    if (!here || !there || *here != *there)
-      return std::nullopt;
-    for (unsigned bits = 0; bits <= all; ++bits) {
-      if (bits == visible)
-        continue;
-      if (std::optional<bool> hidden = isVisible(first, bits, ofFirst); !hidden || *hidden)
+    std::optional<bool> here;
+    for (auto [place, given] : llvm::zip_equal(places, cells)) {
+      std::optional<bool> there = isVisible(place, visible, given);
+      if (!there || (here && *here != *there))
         return std::nullopt;
+      here = there;
+      for (unsigned bits = 0; bits <= all; ++bits) {
+        if (bits == visible)
+          continue;
+        if (std::optional<bool> hidden = isVisible(place, bits, given); !hidden || *hidden)
+          return std::nullopt;
+      }
     }
     return here;
   }
 
-  /// The keys that a row sees, in the first and in the last sample and head alike. Nothing
-  /// where they are no interval, or where an atom that fails leaves a key visible.
+  /// The keys that a row sees, in all samples and heads alike. Nothing where they are no interval, or where an atom
+  /// that fails leaves a key visible.
   std::optional<Interval> readRow(int64_t row) {
     Interval interval{row, keys(), -1};
-    Dims first(rank, 0), last;
-    for (int64_t size : shape)
-      last.push_back(size - 1);
-    first[rank - 2] = last[rank - 2] = row;
-    std::vector<uint64_t> ofFirst, ofLast;
-    if (plain) {
-      staticCells.clear();
-      std::optional<std::vector<uint64_t>> here = staticsOf(first);
-      // Most are the same in all samples and heads, and are read once.
-      auto there = llvm::all_of(statics, [&](Value value) { return isOfPairs(value); }) ? here : staticsOf(last);
-      if (!here || !there)
+    std::vector<std::vector<uint64_t>> rowCells(places.size());
+    staticCells.clear();
+    for (auto [place, cells] : llvm::zip_equal(places, rowCells)) {
+      place[rank - 2] = row;
+      place[rank - 1] = 0;
+      if (!plain)
+        continue;
+      std::optional<std::vector<uint64_t>> here = staticsOf(place);
+      if (!here)
         return std::nullopt;
-      ofFirst = std::move(*here);
-      ofLast = std::move(*there);
+      cells = std::move(*here);
     }
-    size_t count = plain ? statics.size() : 0;
-    auto cellsOf = [&](const std::vector<uint64_t> &cells, int64_t key) {
-      return ArrayRef(cells).slice(key * count, count);
-    };
+    const size_t count = plain ? statics.size() : 0;
     bool ended = false;
     std::optional<bool> before;
+    SmallVector<ArrayRef<uint64_t>> neighbours, cells;
     for (int64_t key = 0; key < keys(); ++key) {
-      first[rank - 1] = last[rank - 1] = key;
+      neighbours = std::exchange(cells, {});
+      for (auto [place, ofRow] : llvm::zip_equal(places, rowCells)) {
+        place[rank - 1] = key;
+        cells.push_back(ArrayRef(ofRow).slice(key * count, count));
+      }
       // Neighbours are alike but where an interval ends.
-      bool same = plain && key > 0 && cellsOf(ofFirst, key) == cellsOf(ofFirst, key - 1) &&
-                  cellsOf(ofLast, key) == cellsOf(ofLast, key - 1);
-      std::optional<bool> here = same ? before : readKey(first, last, cellsOf(ofFirst, key), cellsOf(ofLast, key));
+      std::optional<bool> here = plain && key > 0 && cells == neighbours ? before : readKey(cells);
       if (!here)
         return std::nullopt;
       before = here;
@@ -414,6 +453,8 @@ private:
   /// Whether the scores are a function of the product, the atoms and `statics` alone.
   bool plain = false;
   llvm::SetVector<Value> statics;
+  /// Indices of the scores in each sample and head that is looked at. The row and the key change while they are read.
+  SmallVector<Dims> places;
   Cells staticCells{[](Value, ArrayRef<int64_t>) { return std::nullopt; }};
   /// Answers so far, by the truth of the atoms and the cells of `statics`.
   std::map<std::vector<uint64_t>, std::optional<bool>> answers;

@@ -417,3 +417,50 @@ func.func @layers(%q: tensor<2x8x3x4xf32>, %k: tensor<2x8x3x4xf32>, %v: tensor<2
   %y4 = graph.contract "bhts,bshe->bthe" %p4, %v : (tensor<2x3x8x8xf32>, tensor<2x8x3x4xf32>) -> tensor<2x8x3x4xf32>
   return %y4 : tensor<2x8x3x4xf32>
 }
+
+// A stored mask that differs between heads: that of the middle one hides nothing.
+// CHECK-LABEL: func.func @masks_of_heads
+// CHECK-NOT: graph.attention
+// CHECK: return
+func.func @masks_of_heads(%q: tensor<2x8x3x4xf32>, %k: tensor<2x8x3x4xf32>, %v: tensor<2x8x3x4xf32>) -> tensor<2x8x3x4xf32> {
+  %x = graph.contract "bthd,bshd->bhts" %q, %k : (tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>) -> tensor<2x3x8x8xf32>
+  %mask = graph.constant dense<[[[true, false, false, false, false, false, false, false], [true, true, false, false, false, false, false, false], [true, true, true, false, false, false, false, false], [true, true, true, true, false, false, false, false], [true, true, true, true, true, false, false, false], [true, true, true, true, true, true, false, false], [true, true, true, true, true, true, true, false], [true, true, true, true, true, true, true, true]], [[true, true, true, true, true, true, true, true], [true, true, true, true, true, true, true, true], [true, true, true, true, true, true, true, true], [true, true, true, true, true, true, true, true], [true, true, true, true, true, true, true, true], [true, true, true, true, true, true, true, true], [true, true, true, true, true, true, true, true], [true, true, true, true, true, true, true, true]], [[true, false, false, false, false, false, false, false], [true, true, false, false, false, false, false, false], [true, true, true, false, false, false, false, false], [true, true, true, true, false, false, false, false], [true, true, true, true, true, false, false, false], [true, true, true, true, true, true, false, false], [true, true, true, true, true, true, true, false], [true, true, true, true, true, true, true, true]]]> : tensor<3x8x8xi1> : tensor<3x8x8xi1>
+  %ok = graph.broadcast %mask [1, 2, 3] : (tensor<3x8x8xi1>) -> tensor<2x3x8x8xi1>
+  %fill = graph.constant dense<0xFF800000> : tensor<2x3x8x8xf32> : tensor<2x3x8x8xf32>
+  %m = graph.select %ok, %x, %fill : (tensor<2x3x8x8xi1>, tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32>
+  %p = graph.softmax %m [3] : tensor<2x3x8x8xf32>
+  %y = graph.contract "bhts,bshe->bthe" %p, %v : (tensor<2x3x8x8xf32>, tensor<2x8x3x4xf32>) -> tensor<2x8x3x4xf32>
+  return %y : tensor<2x8x3x4xf32>
+}
+
+// Scores that are bounded from below are others, however far the bound is.
+// CHECK-LABEL: func.func @bounded_scores
+// CHECK-NOT: graph.attention
+// CHECK: return
+func.func @bounded_scores(%q: tensor<2x8x3x4xf32>, %k: tensor<2x8x3x4xf32>, %v: tensor<2x8x3x4xf32>) -> tensor<2x8x3x4xf32> {
+  %x = graph.contract "bthd,bshd->bhts" %q, %k : (tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>) -> tensor<2x3x8x8xf32>
+  %least = graph.constant dense<-50.0> : tensor<2x3x8x8xf32> : tensor<2x3x8x8xf32>
+  %m = graph.max %x, %least : (tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32>
+  %p = graph.softmax %m [3] : tensor<2x3x8x8xf32>
+  %y = graph.contract "bhts,bshe->bthe" %p, %v : (tensor<2x3x8x8xf32>, tensor<2x8x3x4xf32>) -> tensor<2x8x3x4xf32>
+  return %y : tensor<2x8x3x4xf32>
+}
+
+// A stored mask with one row of its own, in which a causal one would see less.
+// CHECK-LABEL: func.func @row_of_its_own
+// CHECK-NOT: graph.attention
+// CHECK: return
+func.func @row_of_its_own(%q: tensor<2x72x3x4xf32>, %k: tensor<2x72x3x4xf32>, %v: tensor<2x72x3x4xf32>) -> tensor<2x72x3x4xf32> {
+  %x = graph.contract "bthd,bshd->bhts" %q, %k : (tensor<2x72x3x4xf32>, tensor<2x72x3x4xf32>) -> tensor<2x3x72x72xf32>
+  %i = graph.iota {dim = 2 : i64} : tensor<2x3x72x72xi64>
+  %j = graph.iota {dim = 3 : i64} : tensor<2x3x72x72xi64>
+  %before = graph.compare le %j, %i : (tensor<2x3x72x72xi64>, tensor<2x3x72x72xi64>) -> tensor<2x3x72x72xi1>
+  %rows = graph.constant dense<[false, false, false, false, false, false, false, false, false, false, true, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false, false]> : tensor<72xi1> : tensor<72xi1>
+  %whole = graph.broadcast %rows [2] : (tensor<72xi1>) -> tensor<2x3x72x72xi1>
+  %ok = graph.or %before, %whole : (tensor<2x3x72x72xi1>, tensor<2x3x72x72xi1>) -> tensor<2x3x72x72xi1>
+  %fill = graph.constant dense<0xFF800000> : tensor<2x3x72x72xf32> : tensor<2x3x72x72xf32>
+  %m = graph.select %ok, %x, %fill : (tensor<2x3x72x72xi1>, tensor<2x3x72x72xf32>, tensor<2x3x72x72xf32>) -> tensor<2x3x72x72xf32>
+  %p = graph.softmax %m [3] : tensor<2x3x72x72xf32>
+  %y = graph.contract "bhts,bshe->bthe" %p, %v : (tensor<2x3x72x72xf32>, tensor<2x72x3x4xf32>) -> tensor<2x72x3x4xf32>
+  return %y : tensor<2x72x3x4xf32>
+}
