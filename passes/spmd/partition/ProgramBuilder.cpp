@@ -47,8 +47,12 @@ bool ProgramBuilder::isReadAfter(Value value, int64_t phase) const {
     auto at = phases.find(user);
     if (endsStep(user) || at == phases.end() || at->second == Elsewhere)
       return false;
-    return at->second > phase ||
-           (user->getNumResults() == 1 && isRemade(user->getResult(0)) && isReadAfter(user->getResult(0), phase));
+    if (at->second > phase)
+      return true;
+    if (user->getNumResults() != 1 || !isRemade(user->getResult(0)))
+      return false;
+    // A gradient that only moves cells is made again where it is added up.
+    return (phase < Microbatch && sinks.contains(user->getResult(0))) || isReadAfter(user->getResult(0), phase);
   });
 }
 
