@@ -14,6 +14,7 @@
 #include "frontends/onnx/emit/Logic.h"
 #include "frontends/onnx/emit/PointPlaces.h"
 #include "frontends/onnx/emit/Reductions.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -92,11 +93,14 @@ static Tensor combined(Emitter &emit, const Tensor &x, const Tensor &y, ScatterK
 
 /// The cell that changes nothing when it is combined with another.
 static Tensor neutralCell(Emitter &emit, Type element, ScatterKind kind) {
-  double most = std::numeric_limits<double>::infinity();
-  if (!isa<FloatType>(element))
-    most = std::ldexp(1.0, static_cast<int>(element.getIntOrFloatBitWidth()) - 2);
-  double cell = kind == ScatterKind::mul ? 1 : kind == ScatterKind::max ? -most : kind == ScatterKind::min ? most : 0;
-  return emit.scalar(cell, element);
+  const double most = std::numeric_limits<double>::infinity();
+  if (kind != ScatterKind::max && kind != ScatterKind::min)
+    return emit.scalar(kind == ScatterKind::mul ? 1 : 0, element);
+  if (isa<FloatType>(element))
+    return emit.scalar(kind == ScatterKind::max ? -most : most, element);
+  const unsigned bits = element.getIntOrFloatBitWidth();
+  const int64_t least = bits == 1 ? 0 : llvm::minIntN(bits), greatest = bits == 1 ? 1 : llvm::maxIntN(bits);
+  return emit.affine(RankedTensorType::get({}, element), {kind == ScatterKind::max ? least : greatest, {}});
 }
 
 /// x [.., a, ..] with updates [.., p, 1, ..] written to where hits [.., p, a, ..] hold; p is dimension `axis`.

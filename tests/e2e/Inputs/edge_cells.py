@@ -4,7 +4,7 @@
 """A model that computes at edges; against_reference.py says how it is called.
 
 Integers divided by 0 and by the cells of a row that fills no vector, numbers whose rounding must not round twice, zeros to the power of a
-parameter and to powers from 0 on, sums of exponentials of rows that are masked whole, and bounds far from 0.
+parameter and to powers from 0 on, sums of exponentials of rows that are masked whole, bounds far from 0, and the largest of small bytes.
 """
 import against_reference
 import numpy as np
@@ -14,14 +14,16 @@ INPUTS = {"x": np.array([[0, 50], [-3, 15], [0.5, 2], [-30, 0]], np.float32),
           "near": np.array([[0.49999997, 8388609], [-0.49999997, 2.5], [0.5, 1.5], [-2.5, 4194305.5]], np.float32),
           "masked": np.array([[-np.inf, -np.inf], [1, 2], [3, -np.inf], [0, 0]], np.float32),
           "top": np.array([[7, 9, 5], [1, 2, 3], [9, 8, 9], [4, 4, 4]]),
-          "bottom": np.array([[2, 0, 3], [1, 1, 2], [4, 3, 2], [0, 2, 1]])}
+          "bottom": np.array([[2, 0, 3], [1, 1, 2], [4, 3, 2], [0, 2, 1]]),
+          "bytes": np.full((4, 3), -110, np.int8), "places": np.array([[0, 1], [2, 2], [1, 1], [0, 2]]),
+          "written": np.array([[-120, -100], [-101, -105], [-90, -80], [-127, -99]], np.int8)}
 
 
 def parameters():
     random = np.random.default_rng(3)
     return {name: 0.5 + random.random(shape) for name, shape in
             (("ids", (3,)), ("others", (3,)), ("near_by", (2,)), ("bases", (2,)), ("exponents", (2,)), ("rows", (1,)),
-             ("bounded", (2,)), ("gate", (2,)))}
+             ("bounded", (2,)), ("gate", (2,)), ("larger", (3,)))}
 
 
 def model(values, kind):
@@ -50,12 +52,14 @@ def model(values, kind):
     terms.append(op("Mul", op("Clip", x, "zero", "most"), "bounded"))
     gated = op("Clip", op("Mul", x, op("Sigmoid", x)), "low", "high")
     terms.append(op("Mul", gated, "gate"))
+    terms.append(op("Mul", cast(op("ScatterElements", "bytes", "places", "written", axis=1, reduction="max")), "larger"))
     loss = op("Sum", *(op("ReduceSum", term, keepdims=0) for term in terms))
     initializers = [numpy_helper.from_array(np.array(v, dtype), n) for n, v in numbers.items()]
     initializers += [numpy_helper.from_array(np.array([i]), f"axis{i}") for i in (1, 2)]
     initializers += [numpy_helper.from_array(v.astype(dtype), n) for n, v in values.items()]
     nodes.insert(0, helper.make_node("Constant", [], ["steps"], value=numpy_helper.from_array(np.arange(4).astype(dtype))))
-    kinds = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64}
+    kinds = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64,
+             np.dtype(np.int8): TensorProto.INT8}
     inputs = [helper.make_tensor_value_info(n, kinds[v.dtype], ["batch", v.shape[1]]) for n, v in INPUTS.items()]
     graph = helper.make_graph(nodes, "edges", inputs, [helper.make_tensor_value_info(loss, kind, [])], initializers)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)

@@ -54,6 +54,28 @@ func.func @weighed_by_others(%x: tensor<5x4xf32>, %w: tensor<2x4xf32>, %bias: te
   return %y : tensor<5x4xf32>
 }
 
+// What the gates multiply is at most 100, which small tokens do not reach: left alone.
+// CHECK-LABEL: func.func @bounded
+// CHECK-NOT: graph.experts
+// CHECK: return
+func.func @bounded(%x: tensor<5x4xf32>, %w: tensor<2x4xf32>) -> tensor<5x4xf32> {
+  %p = graph.contract "nc,ec->ne" %x, %w : (tensor<5x4xf32>, tensor<2x4xf32>) -> tensor<5x2xf32>
+  %r, %i = graph.top_k %p : (tensor<5x2xf32>) -> (tensor<5x1xf32>, tensor<5x1xi64>)
+  %in = graph.read @in : tensor<2x2x3x4xf32>
+  %out = graph.read @out : tensor<2x4x3xf32>
+  %gin = graph.gather %in, %i {axis = 0 : i64} : (tensor<2x2x3x4xf32>, tensor<5x1xi64>) -> tensor<5x1x2x3x4xf32>
+  %gout = graph.gather %out, %i {axis = 0 : i64} : (tensor<2x4x3xf32>, tensor<5x1xi64>) -> tensor<5x1x4x3xf32>
+  %h = graph.contract "nc,nkgfc->nkgf" %x, %gin : (tensor<5x4xf32>, tensor<5x1x2x3x4xf32>) -> tensor<5x1x2x3xf32>
+  %g:2 = graph.unstack %h {dim = 2 : i64} : (tensor<5x1x2x3xf32>) -> (tensor<5x1x3xf32>, tensor<5x1x3xf32>)
+  %s = graph.silu %g#0 : tensor<5x1x3xf32>
+  %most = graph.constant dense<100.0> : tensor<5x1x3xf32> : tensor<5x1x3xf32>
+  %up = graph.min %g#1, %most : (tensor<5x1x3xf32>, tensor<5x1x3xf32>) -> tensor<5x1x3xf32>
+  %a = graph.mul %s, %up : (tensor<5x1x3xf32>, tensor<5x1x3xf32>) -> tensor<5x1x3xf32>
+  %z = graph.contract "nkf,nkdf->nkd" %a, %gout : (tensor<5x1x3xf32>, tensor<5x1x4x3xf32>) -> tensor<5x1x4xf32>
+  %y = graph.contract "nk,nkd->nd" %r, %z : (tensor<5x1xf32>, tensor<5x1x4xf32>) -> tensor<5x4xf32>
+  return %y : tensor<5x4xf32>
+}
+
 // Up before gate is another layer: left alone.
 // CHECK-LABEL: func.func @swapped
 // CHECK-NOT: graph.experts
