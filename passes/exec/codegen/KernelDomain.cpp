@@ -128,8 +128,12 @@ private:
 
   LogicalResult visit(Operation *op, bool &changed) {
     if (auto broadcast = dyn_cast<graph::BroadcastOp>(op)) {
-      if (!domain.maps.count(broadcast.getY()))
-        return success();
+      if (!domain.maps.count(broadcast.getY())) {
+        // A broadcast that repeats nothing, of a constant for instance, walks the dimensions of its operand.
+        Map same = domain.maps.lookup(broadcast.getX());
+        bool repeats = broadcast.getDims().size() != shapedTypeOf(broadcast.getY()).getShape().size();
+        return same.empty() || repeats ? success() : set(broadcast.getY(), same, changed);
+      }
       return set(broadcast.getX(), operandMap(broadcast), changed);
     }
     if (auto reduce = dyn_cast<graph::ReduceOp>(op))

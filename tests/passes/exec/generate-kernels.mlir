@@ -15,3 +15,15 @@ exec.func @biasGelu buffers [memref<8x24xf32>, memref<24xf32>, memref<8x24xf32>]
   %2 = graph.gelu %1 {form = #graph<gelu_form tanh>} : tensor<8x24xf32>
   exec.yield %2 : tensor<8x24xf32>
 }
+
+// A broadcast of a constant that repeats nothing walks the constant's cells, and what reads it the same.
+// CHECK-LABEL: llvm.func @scaled(
+// CHECK: arith.mulf
+// CHECK-NOT: exec.func
+exec.func @scaled buffers [memref<4xf32, strided<[2]>>, memref<4xf32>] accumulate [0] in_place [-1] {
+^bb0(%x: tensor<4xf32>):
+  %0 = graph.constant dense<0.25> : tensor<4xf32> : tensor<4xf32>
+  %1 = graph.broadcast %0 [0] : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = graph.mul %x, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  exec.yield %2 : tensor<4xf32>
+}
