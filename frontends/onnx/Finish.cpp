@@ -130,9 +130,12 @@ static void eraseDead(func::FuncOp function, States &states) {
   });
 }
 
-/// Whether a gradient of the user may reach a parameter by this operand: rotary frequencies stand behind sines.
+/// Whether a gradient of the user may reach a parameter by this operand: rotary frequencies stand behind sines, and the
+/// tables of a rotary embedding hold these sines.
 static bool passesGradient(OpOperand &use) {
   Operation *op = use.getOwner();
+  if (isa<graph::RotaryOp>(op) && use.getOperandNumber() > 0)
+    return false;
   auto known = dyn_cast<DifferentiableOpInterface>(op);
   return !(known && !known.passesGradient(use.getOperandNumber())) &&
          !isa<graph::SinOp, graph::CosOp, graph::FloorOp, graph::SignOp, graph::IsNanOp, graph::CompareOp>(op);

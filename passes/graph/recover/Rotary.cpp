@@ -86,8 +86,19 @@ private:
     return region && region->isClosed() && llvm::all_of(tables, [&](const Table &table) { return isUsable(table); });
   }
 
-  /// Rebuildable without the pair dimension, and with its dimensions in the order of x.
+  /// Whether a table is computed from what trains: the op has no gradient to its tables.
+  static bool trains(Value base) {
+    return llvm::any_of(ancestors(base, 64), [](Value value) {
+      auto read = value.getDefiningOp<ReadOp>();
+      auto state = read ? SymbolTable::lookupNearestSymbolFrom<StateOp>(read, read.getStateAttr()) : StateOp();
+      return state && state.getTrainable();
+    });
+  }
+
+  /// Rebuildable without the pair dimension, with its dimensions in the order of x, and not trained.
   bool isUsable(const Table &table) const {
+    if (trains(table.base))
+      return false;
     if (table.dims[pair] >= 0 && !isConstantAlong(table.base, table.dims[pair]))
       return false;
     return tableDims(table).size() + (table.dims[pair] >= 0) == static_cast<size_t>(rankOf(table.base));

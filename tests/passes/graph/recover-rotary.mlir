@@ -77,3 +77,23 @@ func.func @unequal_halves(%x: tensor<2x5x3x2x4xf32>, %angle: tensor<5x4xf32>, %a
   return %y : tensor<2x5x3x2x4xf32>
 }
 
+
+// Tables that train keep their gradients: the op has none to them.
+graph.state @cosines : tensor<5x4xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "cosines", saved_shape = array<i64: 5, 4>, init = #graph.init<zero>}
+graph.state @sines : tensor<5x4xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "sines", saved_shape = array<i64: 5, 4>, init = #graph.init<zero>}
+// CHECK-LABEL: func.func @trained
+// CHECK-NOT: graph.rotary
+// CHECK: return
+func.func @trained(%x: tensor<2x5x3x2x4xf32>) -> tensor<2x5x3x2x4xf32> {
+  %cos = graph.read @cosines : tensor<5x4xf32>
+  %sin = graph.read @sines : tensor<5x4xf32>
+  %cb = graph.broadcast %cos [1, 4] : (tensor<5x4xf32>) -> tensor<2x5x3x2x4xf32>
+  %sb = graph.broadcast %sin [1, 4] : (tensor<5x4xf32>) -> tensor<2x5x3x2x4xf32>
+  %h:2 = graph.unstack %x {dim = 3 : i64} : (tensor<2x5x3x2x4xf32>) -> (tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>)
+  %n = graph.neg %h#1 : tensor<2x5x3x4xf32>
+  %turned = graph.stack %n, %h#0 {dim = 3 : i64} : (tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>) -> tensor<2x5x3x2x4xf32>
+  %a = graph.mul %x, %cb : (tensor<2x5x3x2x4xf32>, tensor<2x5x3x2x4xf32>) -> tensor<2x5x3x2x4xf32>
+  %b = graph.mul %turned, %sb : (tensor<2x5x3x2x4xf32>, tensor<2x5x3x2x4xf32>) -> tensor<2x5x3x2x4xf32>
+  %y = graph.add %a, %b : (tensor<2x5x3x2x4xf32>, tensor<2x5x3x2x4xf32>) -> tensor<2x5x3x2x4xf32>
+  return %y : tensor<2x5x3x2x4xf32>
+}
