@@ -376,6 +376,9 @@ LogicalResult Driver::run() {
     return module.emitError("--verify needs a model or a step on whole tensors: this module is partitioned already");
   if (!options.worlds.empty() && holds() > Holds::Step)
     return module.emitError("--worlds needs a model or a step on whole tensors: this module is partitioned already");
+  // Commands that were written by hand are checked as those that dtcc makes are.
+  if (holds() == Holds::Commands && failed(runPasses("check", buildCheckPipeline)))
+    return failure();
   if (failed(applyWeights(module, options)))
     return failure();
   // Before the long work: the processor may be unknown.

@@ -15,6 +15,7 @@
 #include "passes/exec/Passes.h"
 #include "passes/exec/commands/Liveness.h"
 #include "passes/exec/commands/Runs.h"
+#include "planner/schedule/Schedule.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
@@ -219,6 +220,17 @@ private:
   }
 
   LogicalResult check(PhaseOp phase) {
+    WalkResult named = phase.walk([&](Operation *op) {
+      for (NamedAttribute attribute : op->getAttrs())
+        if (auto name = dyn_cast<FlatSymbolRefAttr>(attribute.getValue());
+            name && attribute.getName() == "communicator" && !groups.contains(name.getValue())) {
+          op->emitOpError("must name an exec.communicator, got: ") << name;
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    if (named.wasInterrupted())
+      return failure();
     for (auto view : phase.getOps<ViewOp>())
       if (failed(check(view)))
         return failure();
@@ -366,11 +378,20 @@ private:
   llvm::DenseSet<BufferOp> written;
 };
 
+/// Whether the runs of a program, which are listed, are not too many.
+LogicalResult checkRepeats(ProgramOp program) {
+  for (auto phase : program.getOps<PhaseOp>())
+    if (phase.getRepeat() > uint64_t(plan::Schedule::kMostActions))
+      return phase.emitOpError("must repeat at most ")
+             << plan::Schedule::kMostActions << " times, got: " << phase.getRepeat();
+  return success();
+}
+
 struct Verify : dtcc::exec::impl::VerifyBase<Verify> {
   void runOnOperation() override {
     for (auto program : getOperation().getOps<ProgramOp>()) {
       FailureOr<spmd::Mesh> mesh = meshOf(program);
-      if (failed(mesh) || failed(Verifier(program, *mesh).run()))
+      if (failed(mesh) || failed(checkRepeats(program)) || failed(Verifier(program, *mesh).run()))
         return signalPassFailure();
     }
     markAllAnalysesPreserved();

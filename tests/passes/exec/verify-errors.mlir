@@ -145,3 +145,28 @@ exec.program @step mesh @mesh {
 // expected-error@+1 {{must name an spmd.mesh, got: @mesh}}
 exec.program @step mesh @mesh {
 }
+
+// -----
+
+// A collective over nobody.
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
+exec.program @step mesh @mesh {
+  exec.arena @a : 128
+  exec.buffer @x : 64 in @a at 0
+  exec.phase @p {
+    %x = exec.view @x[0] : memref<16xf32>
+    exec.fill 0.0 : f32 outs(%x : memref<16xf32>)
+    // expected-error@+1 {{must name an exec.communicator, got: @dp}}
+    exec.collective all_reduce sum on @dp ins(%x : memref<16xf32>) outs(%x : memref<16xf32>)
+  }
+}
+
+// -----
+
+// More runs than a program lists.
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
+exec.program @step mesh @mesh {
+  // expected-error@+1 {{must repeat at most 4194304 times, got: 2147483648}}
+  exec.phase @p repeat 2147483648 {
+  }
+}
