@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A recursive-descent parser of + - * // % and parentheses over names and numbers.
+// What is wrong with the bindings is collected, so that one message says all of it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/Bindings.h"
+#include "frontends/onnx/file/SizeExpression.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace dtcc::onnx;
@@ -28,91 +28,6 @@ Bindings::Bindings(ArrayRef<std::pair<std::string, int64_t>> list) {
   }
 }
 
-namespace {
-struct Parser {
-  StringRef rest;
-  llvm::StringMap<int64_t> &values;
-  llvm::StringMap<bool> &used;
-  std::vector<std::string> &unbound;
-  bool failed = false;
-  int depth = 0;
-
-  bool accept(StringRef token) {
-    rest = rest.ltrim();
-    return rest.consume_front(token);
-  }
-  int64_t checked(bool overflow, int64_t value) {
-    failed |= overflow;
-    return value;
-  }
-  int64_t primary() {
-    if (++depth > 64)
-      failed = true;
-    if (failed)
-      return 1;
-    int64_t value = 1;
-    if (accept("-")) {
-      value = checked(llvm::SubOverflow<int64_t>(0, primary(), value), value);
-    } else if (accept("(")) {
-      value = sum();
-      failed |= !accept(")");
-    } else if (!rest.ltrim().empty() && llvm::isDigit(rest.ltrim().front())) {
-      rest = rest.ltrim();
-      failed |= rest.consumeInteger(10, value);
-    } else {
-      StringRef name = rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
-      rest = rest.drop_front(name.size());
-      auto entry = values.find(name);
-      if (name.empty()) {
-        failed = true;
-      } else if (entry != values.end()) {
-        value = entry->second;
-        used[name] = true;
-      } else if (!llvm::is_contained(unbound, name)) {
-        unbound.push_back(name.str());
-      }
-    }
-    --depth;
-    return value;
-  }
-  int64_t product() {
-    int64_t value = primary();
-    while (!failed) {
-      if (accept("//")) {
-        int64_t by = primary();
-        failed |= by <= 0;
-        value = failed ? 1 : llvm::divideFloorSigned(value, by);
-      } else if (accept("%")) {
-        int64_t by = primary();
-        failed |= by <= 0;
-        value = failed ? 1 : value - by * llvm::divideFloorSigned(value, by);
-      } else if (accept("*")) {
-        int64_t by = primary();
-        value = checked(llvm::MulOverflow(value, by, value), value);
-      } else {
-        break;
-      }
-    }
-    return value;
-  }
-  int64_t sum() {
-    int64_t value = product();
-    while (!failed) {
-      if (accept("+")) {
-        int64_t other = product();
-        value = checked(llvm::AddOverflow(value, other, value), value);
-      } else if (accept("-")) {
-        int64_t other = product();
-        value = checked(llvm::SubOverflow(value, other, value), value);
-      } else {
-        break;
-      }
-    }
-    return value;
-  }
-};
-} // namespace
-
 int64_t Bindings::evaluate(StringRef expression, StringRef where) {
   // A name may hold any character: try it whole first.
   if (auto entry = values.find(expression); entry != values.end()) {
@@ -120,16 +35,35 @@ int64_t Bindings::evaluate(StringRef expression, StringRef where) {
     return entry->second;
   }
   size_t before = unbound.size();
-  Parser parser{expression, values, used, unbound};
-  int64_t value = parser.sum();
-  if (parser.failed || !parser.rest.trim().empty()) {
+  std::optional<int64_t> value = evaluateSize(expression, [&](StringRef name) -> std::optional<int64_t> {
+    if (auto entry = values.find(name); entry != values.end()) {
+      used[name] = true;
+      return entry->second;
+    }
+    if (!llvm::is_contained(unbound, name))
+      unbound.push_back(name.str());
+    return 1;
+  });
+  if (!value) {
     problems.push_back("the dimension '" + expression.str() + "' of " + where.str() + " cannot be computed");
     return 1;
   }
-  if (unbound.size() == before && value < 1 && unbound.empty())
+  if (unbound.size() == before && *value < 1 && unbound.empty())
     problems.push_back("the dimension '" + expression.str() + "' of " + where.str() +
-                       " must be at least 1, got: " + std::to_string(value));
-  return std::max<int64_t>(value, 1);
+                       " must be at least 1, got: " + std::to_string(*value));
+  return std::max<int64_t>(*value, 1);
+}
+
+std::optional<bool> Bindings::holds(StringRef condition, std::vector<std::string> &sizes) const {
+  return evaluateCondition(condition, [&](StringRef name) -> std::optional<int64_t> {
+    auto entry = values.find(name);
+    if (entry == values.end())
+      return std::nullopt;
+    std::string size = (name + "=" + llvm::Twine(entry->second)).str();
+    if (!llvm::is_contained(sizes, size))
+      sizes.push_back(size);
+    return entry->second;
+  });
 }
 
 std::optional<int64_t> Bindings::fixedSize(StringRef input, size_t dimension) {

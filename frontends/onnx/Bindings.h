@@ -28,6 +28,8 @@ public:
 
   /// The value of a dimension; problems are collected. `where` names the dimension in messages.
   int64_t evaluate(llvm::StringRef expression, llvm::StringRef where);
+  /// Whether a condition on sizes holds, or none: it cannot be computed. The sizes it reads are added to `sizes`.
+  std::optional<bool> holds(llvm::StringRef condition, std::vector<std::string> &sizes) const;
   /// The size that `--bind=INPUT.DIMENSION=SIZE` gives to a dimension whose size the file fixes, if it does.
   std::optional<int64_t> fixedSize(llvm::StringRef input, size_t dimension);
   void addProblem(std::string problem) { problems.push_back(std::move(problem)); }

@@ -16,6 +16,7 @@
 #include "frontends/onnx/states/SavedTensors.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
@@ -134,6 +135,11 @@ LogicalResult Importer::bindInputs() {
       } else if (dim.has_dim_value() && dim.dim_value() > 0) {
         std::optional<int64_t> given = bindings.fixedSize(input.name(), i);
         shape.push_back(given.value_or(dim.dim_value()));
+        // A trace holds what forward made in Python of a size that was fixed, such as a divisor.
+        if (source.manifest.exists() && shape.back() != dim.dim_value())
+          bindings.addProblem(where + " has the size " + std::to_string(dim.dim_value()) +
+                              " in the module that was exported, got: " + std::to_string(shape.back()) +
+                              "; export with that size, or with a name for the dimension (dynamic=)");
         if (given && i == 0)
           rebatched = {dim.dim_value(), *given};
       } else {
@@ -147,11 +153,29 @@ LogicalResult Importer::bindInputs() {
   }
   if (std::string problems = bindings.summary(); !problems.empty())
     return emitError(source.model.loc()) << problems;
+  if (failed(checkSizes(bindings)))
+    return failure();
   BuiltFunction built{source, emitter, states, scopes, function};
   for (const Input &input : inputs) {
     Tensor value = built.addInput(input.name, input.type);
     value->unsignedBits = input.unsignedBits;
     scopes.define(input.name, value);
+  }
+  return success();
+}
+
+LogicalResult Importer::checkSizes(const Bindings &bindings) {
+  for (const Manifest::SizeCondition &asked : source.manifest.sizeConditions()) {
+    std::vector<std::string> sizes;
+    std::optional<bool> holds = bindings.holds(asked.condition, sizes);
+    if (!holds)
+      return emitError(source.model.loc())
+             << "the condition '" << asked.condition << "' in the metadata 'dtcc.manifest' cannot be computed";
+    if (!*holds)
+      return emitError(source.model.loc())
+             << "forward asks about a size" << (asked.line.empty() ? "" : " (" + asked.line + ")")
+             << ", and the file holds what follows for sizes with " << asked.condition
+             << ", got: " << llvm::join(sizes, ", ") << "; export with example inputs of these sizes";
   }
   return success();
 }

@@ -20,6 +20,8 @@
 
 namespace dtcc::onnx {
 
+class Bindings;
+
 class Importer {
 public:
   Importer(mlir::MLIRContext *context, llvm::StringRef path, const ImportOptions &options);
@@ -54,6 +56,8 @@ private:
   /// Checks that every name in the options exists. An unknown name would train another model than was asked for.
   mlir::LogicalResult checkNames();
   mlir::LogicalResult bindInputs();
+  /// Refuses sizes for which forward would do something else in Python than the file holds.
+  mlir::LogicalResult checkSizes(const Bindings &bindings);
   mlir::LogicalResult importNodes(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes);
   mlir::LogicalResult importNode(const ::onnx::NodeProto &node);
   mlir::LogicalResult importCall(const ::onnx::NodeProto &node, const ::onnx::FunctionProto &function);

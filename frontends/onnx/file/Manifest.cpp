@@ -37,7 +37,7 @@ LogicalResult Manifest::read(const Model &model) {
     }
     if (const llvm::json::Value *forms = facts->get("adapters"))
       adapterForms = llvm::formatv("{0}", *forms);
-    if (failed(readBuffers(*facts, model)))
+    if (failed(readBuffers(*facts, model)) || failed(readConditions(*facts, model)))
       return failure();
     for (const llvm::json::Value &value : *rows) {
       const llvm::json::Object *row = value.getAsObject();
@@ -94,6 +94,20 @@ LogicalResult Manifest::readBuffers(const llvm::json::Object &facts, const Model
       return emitError(model.loc()) << "a buffer of the metadata 'dtcc.manifest' that a step changes must name its "
                                        "initializer and the value that follows it";
     updates.push_back({buffer->str(), next->str()});
+  }
+  return success();
+}
+
+LogicalResult Manifest::readConditions(const llvm::json::Object &facts, const Model &model) {
+  const llvm::json::Array *rows = facts.getArray("conditions");
+  if (!rows)
+    return success();
+  for (const llvm::json::Value &value : *rows) {
+    const llvm::json::Object *row = value.getAsObject();
+    std::optional<StringRef> condition = row ? row->getString("condition") : std::nullopt;
+    if (!condition)
+      return emitError(model.loc()) << "each of the conditions in the metadata 'dtcc.manifest' must name its condition";
+    conditions.push_back({condition->str(), row->getString("line").value_or("").str()});
   }
   return success();
 }

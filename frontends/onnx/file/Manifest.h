@@ -57,18 +57,27 @@ public:
   /// How a model with adapters is saved, as JSON; empty if the manifest does not say.
   llvm::StringRef adapters() const { return adapterForms; }
 
+  /// What forward asked in Python about sizes that stay open: the trace holds what follows for sizes with this
+  /// condition.
+  struct SizeCondition {
+    std::string condition, line;
+  };
+  llvm::ArrayRef<SizeCondition> sizeConditions() const { return conditions; }
+
   /// Number of positions by which the loss of the file shifts its labels, if the manifest says so.
   std::optional<int64_t> lossShift() const { return shift; }
 
 private:
   mlir::LogicalResult readShift(const llvm::json::Object &described, const Model &model);
   mlir::LogicalResult readBuffers(const llvm::json::Object &facts, const Model &model);
+  mlir::LogicalResult readConditions(const llvm::json::Object &facts, const Model &model);
   void addName(const llvm::json::Object &row, llvm::StringRef initializer);
 
   bool present = false;
   std::optional<int64_t> shift;
   llvm::StringMap<ManifestEntry> entries;
   std::vector<Update> updates;
+  std::vector<SizeCondition> conditions;
   std::string loss, adapterForms;
   llvm::StringMap<std::vector<std::string>> names;
   std::vector<std::string> order;

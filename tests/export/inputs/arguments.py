@@ -159,9 +159,5 @@ for words, (module, inputs, options) in REFUSED.items():
 # An open number of pieces holds the example's length.
 assert exported(Calls(lambda x: x.split(4, 1)[1]), IDS, {}, path) == [
     "the module takes sequences of the example's length alone: no dimension is named 'seq'"]
-# What follows from an open size in Python is held as on the example.
-for asks, answer in {lambda x: x if x.shape[1] < 9 else -x: "seq <= 8", lambda x: x * int(x.shape[1] ** 0.5): "TruncToInt"}.items():
-    said, = exported(Calls(asks), IDS, {}, path)
-    assert said.startswith("forward asks about the size of 'seq' (for asks, answer in") and answer in said, said
 assert not exported(Calls(lambda x: x + x.shape[1]), IDS, {}, path)
 print("others refused")

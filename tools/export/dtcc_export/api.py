@@ -228,12 +228,13 @@ def refusals():
 class Traced:
     """The exporter's own result, before any optimization; buffers whose next values are outputs behind its own; the number
     of outputs behind these, results of norms that nothing else reads; running statistics that norms move, with the
-    momentum; parameters without gradient."""
+    momentum; parameters without gradient; conditions on open sizes."""
     model: ir.Model
     changed: list
     unread: int
     moving: dict
     without_gradient: set
+    conditions: list
 
 
 def program_of(wrapper, inputs, shapes):
@@ -267,18 +268,23 @@ def trace(wrapper, inputs, dynamic, opset):
     with contextlib.redirect_stdout(io.StringIO()):
         shapes = {name: dict(dynamic.get(name, {})) for name in inputs}
         with notes.noted(wrapper), forms.still_modules(), forms.open_lengths(), forms.traceable_functions(), \
-                alignments.written_out(), packed.as_padded() as packs, mock.patch.object(_trace, "print", lambda *_, **__: None, create=True):
+                alignments.written_out(), packed.as_padded() as packs, sizes.noted_questions() as asked, \
+                mock.patch.object(_trace, "print", lambda *_, **__: None, create=True):
             program, computes_all = program_of(wrapper, inputs, shapes)
         changed, unread = gradients.mark(program)
         moving = gradients.moving_statistics(program)
-        without_gradient = compare.check_trace(program, wrapper, inputs, {*changed, *moving}, drops=not computes_all and not packs)
+        drops = not computes_all and not packs
+        without_gradient = compare.check_trace(program, wrapper, inputs, {*changed, *moving}, drops)
+        more_than_one = [{"condition": f"{name} > 1", "line": line}
+                         for name, line in sizes.asked_of_one(program, shapes, inputs, asked).items()
+                         if not compare.agrees(program, wrapper, sizes.cut_to_one(inputs, shapes, name), drops)]
         program = rewrite_lossy_calls(program)
         with forms_needed(program), decompositions.of_single_calls():
             exported = torch.onnx.export(program, (), kwargs=inputs, dynamo=True, dynamic_shapes=shapes, optimize=False,
                                          verbose=False, opset_version=opset,
                                          custom_translation_table={**operators.TRANSLATIONS, **scans.TRANSLATIONS})
-    sizes.warn_of_answers(program, shapes)
-    return Traced(exported.model, changed, unread, moving, without_gradient)
+    return Traced(exported.model, changed, unread, moving, without_gradient,
+                  sizes.conditions(program, shapes, inputs) + more_than_one)
 
 
 def add_initializer(graph, name, tensor):
@@ -409,6 +415,8 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
                                          {n.removeprefix(PREFIX): m for n, m in result.moving.items()}),
              "loss": {**described, **reduction},
              "inputs": manifest.inputs(graph, targets)}
+    if result.conditions:
+        facts["conditions"] = result.conditions
     if described_adapters := low_rank.described(module, adapters):
         facts["adapters"] = described_adapters
     model.metadata_props[manifest.KEY] = json.dumps(facts, separators=(",", ":"))

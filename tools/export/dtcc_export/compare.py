@@ -146,6 +146,30 @@ def picked_product(matrices, picked, x, side):
     return torch.cat(parts)[torch.cat(rows).argsort()]
 
 
+def is_comparable(wrapper):
+    return any(p.requires_grad for p in wrapper.parameters()) and not any(t.is_meta for t in (*wrapper.parameters(), *wrapper.buffers()))
+
+
+def agrees(program, wrapper, inputs, drops, tolerance=1e-3):
+    """Whether the program trains as the module does on inputs of other sizes than the example's. PyTorch's own check of its
+    sizes is left out."""
+    if not is_comparable(wrapper):
+        return False
+    names = manifest.canonical_names(wrapper)
+    traced = runnable(program, drops)
+    for node in [n for n in traced.graph.nodes if n.op == "call_module" and n.target == "_guards_fn"]:
+        traced.graph.erase_node(node)
+    traced.recompile()
+    try:
+        with forms.experts(wrapper, "eager"), contextlib.nullcontext() if drops else undropped(wrapper):
+            loss, gradients, _ = step(wrapper, inputs, names)
+        traced_loss, found, _ = step(traced, inputs, names)
+    except Exception:  # noqa: BLE001 - what the module or the trace refuses has many kinds
+        return False
+    return torch.allclose(traced_loss.double(), loss.double(), rtol=tolerance, equal_nan=True) and \
+        not differing({n: g for n, g in gradients.items() if n in found or g is not None}, found, tolerance)
+
+
 def distance(a, b):
     return float((a.double() - b.double()).norm())
 
@@ -162,9 +186,7 @@ def check_trace(program, wrapper, inputs, followed, drops=True, tolerance=1e-3):
     """Raises ExportError where the program would train otherwise, or where forward changes a buffer that is not
     `followed`; returns the parameters that have no gradient. Neither drops cells unless `drops`: a trace that computes more
     cells than the module draws other numbers."""
-    if any(t.is_meta for t in (*wrapper.parameters(), *wrapper.buffers())):
-        return set()
-    if not any(p.requires_grad for p in wrapper.parameters()):
+    if not is_comparable(wrapper):
         return set()
     names = manifest.canonical_names(wrapper)
     before = {n: b.detach().clone() for n, b in wrapper.named_buffers()}

@@ -21,7 +21,7 @@ SET_GRAD = torch.ops.higher_order.wrap_with_set_grad_enabled
 # Norms by the batch's or the sample's statistics, if argument 5 holds; arguments 3 and 4 are the running ones.
 NORMS = (torch.ops.aten.batch_norm.default, torch.ops.aten.instance_norm.default)
 MOMENTUM = 6
-LIBRARY, HERE = os.path.dirname(torch.__file__), os.path.dirname(__file__)
+LIBRARY, HERE = (os.path.join(os.path.dirname(file), "") for file in (torch.__file__, __file__))
 DETACHES = (torch.ops.aten.detach.default, torch.ops.aten.detach_.default)
 
 
