@@ -228,6 +228,27 @@ def others_alike(self, x):
     return (torch.softmax(alike, -1) @ x.flatten(0, 1)).unflatten(0, (-1, LENGTH))
 
 
+def diagonal_in_place(self, x):
+    """The published loss of Barlow Twins, and diagonals beside the main one."""
+    alike = torch.tanh(x).flatten(0, 1).T @ torch.tanh(x).flatten(0, 1) / 100
+    own = torch.diagonal(alike).add_(-1).pow_(2).sum()
+    wide = x.new_zeros(x.shape[0], 3, WIDTH) + x[:, :3]
+    wide.diagonal(1, 1, 2).mul_(2)
+    wide.diagonal(-2, 2, 1).sub_(1)
+    return torch.tanh(x) + own * 0.01 + wide.sum((1, 2), keepdim=True)
+
+
+def more_than_places_in_place(self, x):
+    """A target's part of a loss as entmax writes it: of a source of x's shape the first cell of each row is added."""
+    return (x * 2).scatter_add_(-1, x.argmax(-1, keepdim=True), torch.full_like(x, -1.0))
+
+
+def smoothed_in_autocast(self, x):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = nn.functional.cross_entropy(x.flatten(0, 1), x.flatten(0, 1).argmax(-1), label_smoothing=0.1)
+    return x + loss
+
+
 class Model(nn.Module):
     def __init__(self, form):
         super().__init__()
@@ -246,7 +267,7 @@ FORMS = (complex_rotary, chunk_of_symbol, chunk_of_unequal_parts, number_first, 
          moved_layer, nothing_to_flatten, running, least_of_some, chosen_of_two, counted_smaller, beside_each_other,
          more_than_places, gaussian_loss, in_double, weighted_and_smoothed,
          tails, gamma_functions, special_functions, unrolled, statistics, extremes_of_all, of_many, attention_of_any_shape, layers_with_a_mask,
-         sums_over_listed_axes, others_alike, drawn)
+         sums_over_listed_axes, others_alike, diagonal_in_place, more_than_places_in_place, smoothed_in_autocast, drawn)
 ROWS = against_torch.STEPS * against_torch.BATCH
 
 if __name__ == "__main__":

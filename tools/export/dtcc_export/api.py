@@ -267,11 +267,14 @@ def program_of(wrapper, inputs, shapes):
 def trace(wrapper, inputs, dynamic, opset):
     with contextlib.redirect_stdout(io.StringIO()):
         shapes = {name: dict(dynamic.get(name, {})) for name in inputs}
-        with notes.noted(wrapper), forms.still_modules(), forms.open_lengths(), forms.traceable_functions(), \
+        with notes.noted(wrapper), forms.still_modules(), forms.open_lengths(), forms.traceable_functions(), forms.known_flags(wrapper) as flags, \
                 alignments.written_out(), packed.as_padded() as packs, sizes.noted_questions() as asked, \
                 mock.patch.object(_trace, "print", lambda *_, **__: None, create=True):
             program, computes_all = program_of(wrapper, inputs, shapes)
         changed, unread = gradients.mark(program)
+        if flags.intersection(changed):
+            raise ExportError(f"forward branches on {compare.listed(n.removeprefix(PREFIX) for n in flags.intersection(changed))}, which it "
+                              "changes, and a trace holds one branch: choose by torch.where")
         moving = gradients.moving_statistics(program)
         drops = not computes_all and not packs
         without_gradient = compare.check_trace(program, wrapper, inputs, {*changed, *moving}, drops)

@@ -154,12 +154,26 @@ def listing(tolist):
     return listed
 
 
+def entered(region):
+    """torch.autocast.__enter__, where it would switch off what is off already: the region is none. In the trace it would be one, and
+    lose no_grad() inside."""
+    still = not region._enabled and not torch.is_autocast_enabled(region.device)
+    region.__dict__.setdefault("left_out", []).append(still)
+    return region if still else ENTER(region)
+
+
+def left(region, *error):
+    return False if region.left_out.pop() else LEAVE(region, *error)
+
+
+ENTER, LEAVE = torch.autocast.__enter__, torch.autocast.__exit__
 ARANGE, FILL_DIAGONAL = torch.arange, torch.Tensor.fill_diagonal_
 BINARY_CROSS_ENTROPY, BINCOUNT, ATTENTION = functional.binary_cross_entropy, torch.bincount, functional.scaled_dot_product_attention
 # (owner, name) -> the form of a function of PyTorch that looks at its operands' values, which no trace has, or its refusal;
 # or of one that ONNX has for some shapes alone.
 FUNCTIONS = {(functional, "gaussian_nll_loss"): gaussian_loss, (functional, "binary_cross_entropy"): probability_loss,
              (functional, "scaled_dot_product_attention"): attention,
+             (torch.autocast, "__enter__"): entered, (torch.autocast, "__exit__"): left,
              (torch, "arange"): counted, (torch.Tensor, "fill_diagonal_"): filled_diagonal,
              **{(owner, "tolist"): listing(owner.tolist) for owner in (torch.Tensor, FakeTensor, FunctionalTensor)},
              (torch.nn.modules.transformer, "_detect_is_causal_mask"): is_told_causal,
@@ -174,6 +188,23 @@ def traceable_functions():
         for (owner, name), form in FUNCTIONS.items():
             replaced.enter_context(mock.patch.object(owner, name, form))
         yield
+
+
+@contextlib.contextmanager
+def known_flags(module):
+    """While a module is traced, a buffer of one cell that Python asks for its truth (`if self.ready:`) has the module's. Gives the
+    names of those that were asked, which forward must not change."""
+    truths = {name: bool(buffer) for name, buffer in module.named_buffers() if buffer.numel() == 1 and not buffer.is_meta}
+    asked, truth = set(), torch.Tensor.__bool__
+
+    def known(self):
+        for name, buffer in module.named_buffers():
+            if buffer is self and name in truths:
+                asked.add(name)
+                return truths[name]
+        return truth(self)
+    with mock.patch.object(torch.Tensor, "__bool__", known):
+        yield asked
 
 
 def from_copies(layer):

@@ -18,6 +18,7 @@ from .losses import ExportError
 from .operators import REPLACE, STOP
 
 SET_GRAD = torch.ops.higher_order.wrap_with_set_grad_enabled
+AUTOCAST = torch.ops.higher_order.wrap_with_autocast
 # Norms by the batch's or the sample's statistics, if argument 5 holds; arguments 3 and 4 are the running ones.
 NORMS = (torch.ops.aten.batch_norm.default, torch.ops.aten.instance_norm.default)
 MOMENTUM = 6
@@ -25,15 +26,35 @@ LIBRARY, HERE = (os.path.join(os.path.dirname(file), "") for file in (torch.__fi
 DETACHES = (torch.ops.aten.detach.default, torch.ops.aten.detach_.default)
 
 
-def inline_regions(module):
-    """Puts the bodies of no_grad() and enable_grad() regions into the graph; their nodes say so in their meta data."""
+def region_of(node, casts):
+    """(body, operands, whether gradients are on or None) of a region whose nodes may stand in the graph itself; None of any other
+    node. `casts`: whether the graph itself is inside a region of autocast that is on."""
+    if node.op != "call_function":
+        return None
+    if node.target is SET_GRAD:
+        enabled, body, *operands = node.args
+        return body, operands, enabled
+    if node.target is AUTOCAST and not casts:
+        device, _, enabled, _, body, *operands = node.args
+        # On tensors of another device autocast does nothing.
+        here = any(isinstance(each.meta.get("val"), torch.Tensor) and each.meta["val"].device.type == device for each in operands)
+        return None if enabled and here else (body, operands, None)
+    return None
+
+
+def inline_regions(module, casts=False):
+    """Puts the bodies of regions into the graph: of no_grad() and enable_grad(), whose nodes say so in their meta data, and of
+    autocast() that is off."""
     graph = module.graph
     for node in list(graph.nodes):
-        if node.op != "call_function" or node.target is not SET_GRAD:
+        region = region_of(node, casts)
+        if region is None:
+            if node.op == "call_function" and node.target is AUTOCAST:
+                inline_regions(getattr(module, node.args[4].target), casts=True)
             continue
-        enabled, body, *operands = node.args
+        body, operands, enabled = region
         inner = getattr(module, body.target)
-        inline_regions(inner)
+        inline_regions(inner, casts)
         names = {p: o for p, o in zip([n for n in inner.graph.nodes if n.op == "placeholder"], operands)}
         with graph.inserting_before(node):
             for part in inner.graph.nodes:
@@ -49,16 +70,36 @@ def inline_regions(module):
                     copy.meta = dict(part.meta)
                 else:
                     copy = graph.node_copy(part, lambda n: names[n])
-                copy.meta.setdefault("dtcc_grad", enabled)
+                if enabled is not None:
+                    copy.meta.setdefault("dtcc_grad", enabled)
                 names[part] = copy
         for user in list(node.users):
             if user.target is not operator.getitem:
-                raise ExportError("a region of no_grad() is used in a way that is not known")
+                raise ExportError("a region of no_grad() or autocast() is used in a way that is not known")
             user.replace_all_uses_with(names[outputs[user.args[1]]])
             graph.erase_node(user)
         graph.erase_node(node)
         if not body.users:
             graph.erase_node(body)
+
+
+def calls_inside(module):
+    """Calls in the bodies of the regions that stay, and in theirs."""
+    for node in module.graph.nodes:
+        inner = getattr(module, str(node.target), None) if node.op == "get_attr" else None
+        if isinstance(inner, torch.fx.GraphModule):
+            yield from (part for part in inner.graph.nodes if part.op == "call_function")
+            yield from calls_inside(inner)
+
+
+def check_inside(module):
+    """Refuses what a region that stays, as one of autocast() that is on, would lose."""
+    for node in calls_inside(module):
+        stops = node.target in (*DETACHES, SET_GRAD, STOP, REPLACE)
+        if stops or node.target in NORMS or any(base(changed).op == "placeholder" for changed in mutated(node)):
+            what = "holds back a gradient" if stops else f"calls '{node.target}', which changes what lies outside,"
+            raise ExportError(f"forward {what} inside a region such as autocast(){place(node)}, which cannot be exported: leave "
+                              "autocast() out, and give dtcc --precision")
 
 
 def restore_readers(graph):
@@ -179,6 +220,7 @@ def mark(program):
     graph = module.graph
     restore_readers(graph)
     inline_regions(module)
+    check_inside(module)
     resolve(module)
     signature = program.graph_signature
     parameters, buffers = signature.inputs_to_parameters, signature.inputs_to_buffers

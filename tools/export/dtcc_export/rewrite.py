@@ -23,7 +23,7 @@ import torch.nn.functional as F
 
 from .backward import of_vmap
 from .losses import ExportError
-from .untranslated import copy_starts, put_tensors_first, untranslated_calls
+from .untranslated import all_calls, copy_starts, put_tensors_first, untranslated_calls
 
 CROSS_ENTROPY = torch.ops.aten.cross_entropy_loss.default
 SCATTER_REDUCE = torch.ops.aten.scatter_reduce.two
@@ -184,31 +184,31 @@ def with_bags_as_rows(program):
 def lossy_calls(program):
     """What is to be written out, of what the program calls."""
     table = {}
-    for node in program.graph.nodes:
-        if node.op == "call_function" and node.target is CROSS_ENTROPY:
+    for node in all_calls(program):
+        if node.target is CROSS_ENTROPY:
             smoothing = any(list(node.args[5:6]) + [node.kwargs.get("label_smoothing", 0.0)])
             if smoothing or node.args[1].meta["val"].is_floating_point():
                 table[CROSS_ENTROPY] = smoothed
-        if node.op == "call_function" and node.target in (SCATTER_REDUCE, torch.ops.aten.scatter_reduce_.two) and \
+        if node.target in (SCATTER_REDUCE, torch.ops.aten.scatter_reduce_.two) and \
                 "mean" in node.args:
             table[SCATTER_REDUCE] = scatter_mean
-        if node.op == "call_function" and node.target in AVERAGE_POOLS and \
+        if node.target in AVERAGE_POOLS and \
                 any(list(node.args[6:7]) + [node.kwargs.get("divisor_override")]):
             table[node.target] = average_pool(node.target, AVERAGE_POOLS[node.target])
-        if node.op == "call_function" and node.target is EMBEDDING and any(
+        if node.target is EMBEDDING and any(
                 list(node.args[3:4]) + [node.kwargs.get("scale_grad_by_freq")]):
             raise ExportError("an embedding with scale_grad_by_freq does not export; leave it out")
-        if node.op == "call_function" and node.target is CDIST:
+        if node.target is CDIST:
             table[CDIST] = distances
-        if node.op == "call_function" and node.target in (MASKED_SCATTER, torch.ops.aten.masked_scatter_.default):
+        if node.target in (MASKED_SCATTER, torch.ops.aten.masked_scatter_.default):
             table[MASKED_SCATTER] = masked_scatter
-        if node.op == "call_function" and node.target in (SINC, SPECIAL_SINC):
+        if node.target in (SINC, SPECIAL_SINC):
             table[node.target] = cardinal_sine
-        if node.op == "call_function" and node.target in STD:
+        if node.target in STD:
             table[node.target] = deviation
-        if node.op == "call_function" and node.target in STD_MEAN:
+        if node.target in STD_MEAN:
             table[node.target] = deviation_and_mean
-        if node.op == "call_function" and node.target is EMBEDDING_BAG:
+        if node.target is EMBEDDING_BAG:
             with_bags_as_rows(program)
             table[EMBEDDING_BAG] = bags
     return table

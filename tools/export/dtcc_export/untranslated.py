@@ -6,6 +6,7 @@
   are written as complex numbers (Llama 4, DeepSeek-V2) need both.
 - chunk of a dimension that a symbol sizes: its split would have a size that is known at run time alone. As slices. A split of
   one into pieces of a given size has an open number of pieces, and is refused.
+- a diagonal that is changed in place: as a choice between two matrices.
 - uniform_: as a product of rand.
 - adaptive_max_pool1d, 2d and 3d: as maxima over windows of one size, or over each window by itself where the sizes do not
   divide the image.
@@ -27,6 +28,7 @@ import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from . import formulas, special
+from .gradients import calls_inside
 
 aten = torch.ops.aten
 ADD, SCALE, ADD_NUMBER = aten.add.Tensor, aten.mul.Scalar, aten.add.Scalar
@@ -222,6 +224,17 @@ def any_complex(*operands):
     return any(torch.is_tensor(operand) and operand.is_complex() for operand in operands)
 
 
+def with_diagonal(x, diagonal, offset=0, dim1=0, dim2=1):
+    """x with other cells on a diagonal: what becomes of a view of the diagonal that is changed in place."""
+    turned = x.movedim((dim1, dim2), (-2, -1))
+    rows, columns = turned.shape[-2:]
+    # The cells of a diagonal are counted by the dimension that it begins at the start of.
+    along, missing = (-1, rows - diagonal.shape[-1]) if offset >= 0 else (-2, columns - diagonal.shape[-1])
+    cells = torch.nn.functional.pad(diagonal, (0, missing)).unsqueeze(along)
+    on = torch.arange(columns, device=x.device) - torch.arange(rows, device=x.device)[:, None] == offset
+    return torch.where(on, cells, turned).movedim((-2, -1), (dim1, dim2))
+
+
 def symbol_sized(x, *_):
     return any(isinstance(size, torch.SymInt) for size in x.shape)
 
@@ -235,9 +248,12 @@ CALLS = {aten.unsqueeze.default: (aten.unsqueeze.default, unsqueeze, any_complex
          aten.mul.Tensor: (aten.mul.Tensor, multiply, any_complex),
          aten.chunk.default: (aten.split.Tensor, split, symbol_sized),
          aten.split.Tensor: (aten.split.Tensor, split, symbol_split),
+         aten.diagonal.default: (aten.diagonal_scatter.default, with_diagonal, always),
          aten.uniform_.default: (aten.uniform.default, uniform, always),
          aten.scatter.src: (aten.scatter.src, scattered, has_surplus),
          aten.scatter_add.default: (aten.scatter_add.default, scattered_sums, has_surplus),
+         aten.scatter_.src: (aten.scatter.src, scattered, has_surplus),
+         aten.scatter_add_.default: (aten.scatter_add.default, scattered_sums, has_surplus),
          **{call: (call, written, always) for call, written in (
              (aten.adaptive_max_pool1d.default, adaptive_maxima_of_lines), (aten.adaptive_max_pool2d.default, adaptive_maxima_of_images),
              (aten.adaptive_max_pool3d.default, adaptive_maxima(aten.max_pool3d_with_indices)), (aten.hypot.default, hypotenuse),
@@ -256,11 +272,17 @@ CALLS = {aten.unsqueeze.default: (aten.unsqueeze.default, unsqueeze, any_complex
                          getattr(aten, {"l": "bitwise_left_shift", "r": "bitwise_right_shift"}[form]).Tensor_Scalar)}}
 
 
+def all_calls(program):
+    """Calls of the program, and of its regions, such as those of autocast()."""
+    yield from (node for node in program.graph.nodes if node.op == "call_function")
+    yield from calls_inside(program.graph_module)
+
+
 def untranslated_calls(program):
     """What is to be written out, of what the program calls."""
     table = {}
-    for node in program.graph.nodes:
-        if node.op == "call_function" and node.target in CALLS:
+    for node in all_calls(program):
+        if node.target in CALLS:
             becomes, written, fails = CALLS[node.target]
             if fails(*(a.meta["val"] if isinstance(a, torch.fx.Node) else a for a in node.args)):
                 table[becomes] = written
