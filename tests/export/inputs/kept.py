@@ -72,7 +72,9 @@ def run(path, folder):
         return "refused" if refused and refused in str(error) else f"WRONG: {error}"
     if refused:
         return "WRONG: was not refused"
-    train(module, os.path.join(folder, name + ".jsonl"))
+    # Another one: what an export leaves behind in a module is not to be seen in both.
+    torch.manual_seed(0)
+    train(code.Model(), os.path.join(folder, name + ".jsonl"))
     return "exported"
 
 

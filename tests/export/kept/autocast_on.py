@@ -1,6 +1,6 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""REFUSED: forward holds back a gradient inside a region such as autocast() (h = h + (torch.round(h * 4) / 4 - h).detach())"""
+"""REFUSED: forward holds back a gradient inside a region that a trace keeps apart (autocast() that is on, torch.cond, scan) (h = h + (torch.round(h * 4) / 4 - h).detach())"""
 import torch
 
 

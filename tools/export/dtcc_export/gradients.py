@@ -93,13 +93,13 @@ def calls_inside(module):
 
 
 def check_inside(module):
-    """Refuses what a region that stays, as one of autocast() that is on, would lose."""
+    """Refuses what is lost in a region that stays, as one of autocast() that is on."""
     for node in calls_inside(module):
         stops = node.target in (*DETACHES, SET_GRAD, STOP, REPLACE)
         if stops or node.target in NORMS or any(base(changed).op == "placeholder" for changed in mutated(node)):
             what = "holds back a gradient" if stops else f"calls '{node.target}', which changes what lies outside,"
-            raise ExportError(f"forward {what} inside a region such as autocast(){place(node)}, which cannot be exported: leave "
-                              "autocast() out, and give dtcc --precision")
+            raise ExportError(f"forward {what} inside a region that a trace keeps apart (autocast() that is on, torch.cond, scan){place(node)}, "
+                              "which cannot be exported: move it out of the region; instead of autocast(), give dtcc --precision")
 
 
 def restore_readers(graph):

@@ -18,6 +18,7 @@ from .losses import ExportError
 DEPTH = 4  # of containers in containers
 # A module's own, which PyTorch keeps.
 KEPT_BY_TORCH = set(vars(torch.nn.Module())) | {"_flat_weights", "_flat_weights_names", "_flat_weight_refs"}
+HOOKS = [name for name in KEPT_BY_TORCH if "_hooks" in name and isinstance(vars(torch.nn.Module())[name], dict)]
 
 
 def copy_of(value, depth=DEPTH):
@@ -56,7 +57,9 @@ def snapshot(module):
 
 @contextlib.contextmanager
 def restored(module):
-    """Attributes, and the values of tensors and containers in them, come back as they were."""
+    """Attributes, and the values of tensors and containers in them, come back as they were; hooks too, as those that transformers
+    installs in its first pass, with an attribute that says so."""
+    hooks = [(held, held.copy()) for each in module.modules() for held in map(vars(each).get, HOOKS) if held is not None]
     kept = []
     for each in module.modules():
         own = {key: value for key, value in vars(each).items() if key not in KEPT_BY_TORCH}
@@ -65,6 +68,9 @@ def restored(module):
     try:
         yield
     finally:
+        for held, before in hooks:
+            held.clear()
+            held.update(before)
         for each, own, tensors, containers in kept:
             for key in [k for k in vars(each) if k not in KEPT_BY_TORCH and k not in own]:
                 del vars(each)[key]
