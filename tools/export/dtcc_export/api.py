@@ -267,7 +267,7 @@ def program_of(wrapper, inputs, shapes):
 def trace(wrapper, inputs, dynamic, opset):
     with contextlib.redirect_stdout(io.StringIO()):
         shapes = {name: dict(dynamic.get(name, {})) for name in inputs}
-        with notes.noted(wrapper), forms.still_modules(), forms.open_lengths(), forms.traceable_functions(), forms.known_flags(wrapper) as flags, \
+        with notes.noted(wrapper), forms.still_modules(), forms.open_lengths(), forms.traceable_functions(), forms.known_truths(wrapper) as flags, \
                 alignments.written_out(), packed.as_padded() as packs, sizes.noted_questions() as asked, \
                 mock.patch.object(_trace, "print", lambda *_, **__: None, create=True):
             program, computes_all = program_of(wrapper, inputs, shapes)

@@ -9,9 +9,12 @@ already, as the routers of Switch Transformers do; PyTorch exchanges the layer's
 PyTorch traces a recurrent layer by its steps one after the other, which holds their number. For LSTM and GRU its ONNX exporter
 has a form that is a loop and leaves the number open, in use once it has run in the process.
 """
+import ast
 import contextlib
 import functools
+import linecache
 import math
+import sys
 from unittest import mock
 
 import torch
@@ -190,10 +193,25 @@ def traceable_functions():
         yield
 
 
+@functools.cache
+def checks_of(file):
+    """(first line, last line, the truth that goes on) of the conditions of `assert` and of `if` with nothing but `raise` behind it."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return []
+    checks = [(node.test, True) for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+    checks += [(node.test, False) for node in ast.walk(tree) if isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise)]
+    # Where a part is turned, its truth is not that of the whole.
+    return [(test.lineno, test.end_lineno, truth) for test, truth in checks
+            if not any(isinstance(part, (ast.Not, ast.IfExp, ast.Lambda)) for part in ast.walk(test))]
+
+
 @contextlib.contextmanager
-def known_flags(module):
-    """While a module is traced, a buffer of one cell that Python asks for its truth (`if self.ready:`) has the module's. Gives the
-    names of those that were asked, which forward must not change."""
+def known_truths(module):
+    """While a module is traced, a buffer of one cell that Python asks for its truth (`if self.ready:`) has the module's. What a
+    check asks (`if labels.max() > 9: raise ..`) has the truth with which forward goes on, as it did on the example. Gives the names
+    of the buffers that were asked, which forward must not change."""
     truths = {name: bool(buffer) for name, buffer in module.named_buffers() if buffer.numel() == 1 and not buffer.is_meta}
     asked, truth = set(), torch.Tensor.__bool__
 
@@ -202,6 +220,11 @@ def known_flags(module):
             if buffer is self and name in truths:
                 asked.add(name)
                 return truths[name]
+        frame = sys._getframe(1)
+        if isinstance(self, (FakeTensor, FunctionalTensor)) and self.numel() == 1:
+            for first, last, goes_on in checks_of(frame.f_code.co_filename):
+                if first <= frame.f_lineno <= last:
+                    return goes_on
         return truth(self)
     with mock.patch.object(torch.Tensor, "__bool__", known):
         yield asked
