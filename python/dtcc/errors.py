@@ -43,9 +43,17 @@ def check(command: Sequence[str], status: int, errors: str) -> None:
     raise DtccError(message_of(errors) or f"{command[0]} {ended}", status, command)
 
 
+def not_run(command: Sequence[str], error: OSError) -> DtccError:
+    """What a command that could not be started has to say."""
+    return DtccError(f"cannot run {command[0]}: {error.strerror}", 127, command)
+
+
 def call(command: Sequence[str]) -> "subprocess.CompletedProcess[str]":
     """Runs a command to its end, and returns its output."""
-    done = subprocess.run(list(command), stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    try:
+        done = subprocess.run(list(command), stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    except OSError as error:
+        raise not_run(command, error) from error
     check(command, done.returncode, done.stderr)
     return done
 

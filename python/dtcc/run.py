@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence
 
 from . import metrics as lines
 from . import options as words_of
-from .errors import DtccError, check, pass_on
+from .errors import DtccError, check, not_run, pass_on
 from .folder import TemporaryFolder
 from .progress import Progress
 
@@ -81,9 +81,9 @@ class Run:
 
 
 def start(program: "Program", options: Dict[str, Any], metrics: "Optional[str | Path]", save: "bool | str | Path",
-          progress: "bool | Callable[[lines.Row], Any]", launcher: Sequence[str]) -> Run:
-    """Runs the program to its end. Its lines on standard output say when there are new metrics."""
-    folder = TemporaryFolder()
+          progress: "bool | Callable[[lines.Row], Any]", launcher: Sequence[str], folder: TemporaryFolder) -> Run:
+    """Runs the program to its end. Its lines on standard output say when there are new metrics. `folder` has room for
+    what the run leaves."""
     rows_file = Path(metrics) if metrics is not None else folder.path / "metrics.jsonl"
     weights: Optional[Path] = None
     if save is True and not options.get("eval_only"):
@@ -98,8 +98,11 @@ def start(program: "Program", options: Dict[str, Any], metrics: "Optional[str | 
         rows_file.stat().st_size
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
         # In a session of its own, so that an interrupt from a terminal reaches the program once: from here.
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
-                                   errors="replace", start_new_session=True)
+        try:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
+                                       text=True, errors="replace", start_new_session=True)
+        except OSError as error:
+            raise not_run(command, error) from error
         assert process.stdout is not None
         try:
             for _ in itertools.chain(process.stdout, ["the end"]):

@@ -78,6 +78,9 @@ except ImportError:
 
 # Words before the program.
 run = program.run(tokens="corpus.bin:u16", steps=1, progress=False, launcher=["env", "-u", "HOME"])
+program.run(tokens="corpus.bin:u16", steps=1, progress=False, launcher="env -u HOME")
+error = refused(dtcc.DtccError, lambda: program.run(tokens="corpus.bin:u16", launcher="nothere -n 2"), "cannot run nothere")
+assert error.status == 127
 assert [row["step"] for row in run.metrics] == [1]
 
 # A program that was compiled before, and one that goes with its object.
@@ -99,6 +102,23 @@ assert drawn != kept.generate([1, 2, 3], 20, temperature=1.0, seed=5)
 refused(dtcc.DtccError, lambda: kept.generate([10**6], 1), "--prompt-tokens: a token must be from 0 to")
 refused(ValueError, lambda: kept.generate([1], 1, run=kept.run(tokens="corpus.bin:u16", steps=1, save=False, progress=False)),
         "saved no weights")
+
+# Arrays are as good as files, for tokens, for the inputs of a model and for prompts.
+import numpy
+
+ids = numpy.fromfile("corpus.bin", dtype=numpy.uint16)
+losses = [kept.run(steps=2, save=False, progress=False, **each).metrics[-1]["loss"]
+          for each in ({"tokens": "corpus.bin:u16"}, {"tokens": ids}, {"tokens": [ids]})]
+assert losses[0] == losses[1] == losses[2], losses
+rows = ids[:8 * 40].reshape(40, 8).astype(numpy.int64)
+given = {"input_ids": rows, "labels": rows}
+run = kept.run(data=given, eval_data=given, steps=2, save=False, progress=False)
+assert len(run.metrics) == 2 and len(run.evaluations) == 1
+assert own == kept.generate(numpy.array([1, 2, 3]), 4) == kept.generate(numpy.array([[1, 2, 3]]), 4)
+refused(TypeError, lambda: kept.generate("abc", 4), "must be token ids", "got: str")
+refused(TypeError, lambda: kept.generate([[1, 2], [3, 4]], 4), "one row of whole numbers")
+refused(TypeError, lambda: kept.generate([0.5], 4), "one row of whole numbers")
+refused(ValueError, lambda: kept.generate([], 4), "at least one token id")
 
 # The bar of a terminal, without tqdm.
 progress.tqdm = None
