@@ -307,7 +307,7 @@ void Explainer::answerCost() {
     return;
   double seconds = goal.tokens / perStep * report.plans.front().seconds,
          hours = seconds / 3600 * double(report.devices);
-  std::string text = number("%.3g", goal.tokens) + " tokens take " + number("%.3g", seconds / 86400) + " days, " +
+  std::string text = cost::formatLarge(goal.tokens) + " tokens take " + number("%.3g", seconds / 86400) + " days, " +
                      formatAmount(hours) + " device-hours";
   if (goal.pricePerHour > 0)
     text += ", $" + formatAmount(hours * goal.pricePerHour) + " at $" + number("%.2f", goal.pricePerHour) + " an hour";

@@ -314,8 +314,9 @@ std::string whyBehind(const PlanReport &plan, const PlanReport &best, const Sear
 void explainPlans(SearchReport &report) {
   for (size_t i = 1; i < report.plans.size(); ++i)
     report.plans[i].reason = whyBehind(report.plans[i], report.plans.front(), report);
-  if (!report.plans.empty() && !report.plans.front().fits)
-    report.plans.front().reason = whyTooLarge(report.plans.front(), report);
+  // The first may have stood behind another before the programs were compared.
+  if (!report.plans.empty())
+    report.plans.front().reason = report.plans.front().fits ? "" : whyTooLarge(report.plans.front(), report);
 }
 
 } // namespace dtcc::plan

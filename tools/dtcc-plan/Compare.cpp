@@ -8,6 +8,8 @@
 #include "tools/dtcc-plan/Compare.h"
 #include "planner/parallelism/Parallelism.h"
 #include "planner/transformer/TransformerAdvisor.h"
+#include "planner/transformer/TransformerReport.h"
+#include "tools/dtcc-plan/RunForecast.h"
 #include "tools/dtcc-plan/queries/GraphAdvisor.h"
 #include "tools/dtcc-plan/queries/PlanQuery.h"
 #include "tools/dtcc-plan/show/Show.h"
@@ -27,6 +29,19 @@ struct Side {
   plan::Parallelism shape;
   std::optional<PlanOrProgram> file;
   std::optional<plan::PlanReport> priced;
+  /// A step as priced, or by the commands of a program.
+  std::optional<cost::StepSeconds> step;
+
+  /// A program that names the machine on which its commands take the time of their forecast.
+  bool hasMachine() const {
+    return file && file->program && !file->program->string(file->program->header().machine).empty();
+  }
+};
+
+/// What plans of a model are priced for: a heading with the model, the cluster and the batch, and the software. Empty
+/// for programs by themselves.
+struct Setting {
+  std::string heading, software;
 };
 
 enum class Unit { Count, Bytes, Seconds, Percent };
@@ -118,11 +133,12 @@ static llvm::Error price(Side &side, const TransformerSearch &search) {
   side.priced = plan::TransformerAdvisor(problem, search.space).best(restriction);
   if (!side.priced)
     return llvm::createStringError(side.name + ": the model does not allow these sizes of axes: " + shape.str());
+  side.step = side.priced->parts;
   return llvm::Error::success();
 }
 
-/// Prices both sides on the same graph.
-static llvm::Error priceGraph(Side (&sides)[2], const PlanQuery &query) {
+/// Prices both sides on the same graph. Returns what they were priced for.
+static llvm::Expected<std::string> priceGraph(Side (&sides)[2], const PlanQuery &query) {
   llvm::Expected<plan::SearchReport> report = query.search(1, /*record=*/false, /*anyMemory=*/true);
   if (!report)
     return report.takeError();
@@ -135,8 +151,9 @@ static llvm::Error priceGraph(Side (&sides)[2], const PlanQuery &query) {
     side.priced = side.file ? advisor.price(*side.file->plan) : advisor.price(side.shape);
     if (!side.priced)
       return llvm::createStringError(side.name + ": the plan cannot be placed on this model, got: " + side.shape.str());
+    side.step = side.priced->parts;
   }
-  return llvm::Error::success();
+  return headingOf(*report);
 }
 
 namespace {
@@ -158,7 +175,8 @@ private:
   void compareMesh();
   void comparePlans();
   void comparePrograms();
-  void compareForecasts();
+  void compareSteps();
+  void compareMemory();
 
   const Side (&sides)[2];
   std::vector<Section> sections;
@@ -202,6 +220,7 @@ void Comparison::comparePlans() {
 
 void Comparison::comparePrograms() {
   sections.push_back({"Program, a rank", {}});
+  value("samples of a step", Unit::Count, [](const Side &side) { return side.file->program->header().training.batch; });
   value("planned memory", Unit::Bytes, [](const Side &side) {
     uint64_t most = 0;
     for (const dtcc_stage &stage : side.file->program->stages())
@@ -235,12 +254,15 @@ void Comparison::comparePrograms() {
   }
 }
 
-void Comparison::compareForecasts() {
+void Comparison::compareSteps() {
   sections.push_back({"Forecast of a step", {}});
-  value("a step", Unit::Seconds, [](const Side &side) { return side.priced->seconds; });
+  value("a step", Unit::Seconds, [](const Side &side) { return side.step->total(); });
   for (const StepPart &part : stepParts())
-    value(part.name, Unit::Seconds, [&](const Side &side) { return side.priced->parts.*part.seconds; });
-  value("of it computed again", Unit::Seconds, [](const Side &side) { return side.priced->parts.recompute; });
+    value(part.name, Unit::Seconds, [&](const Side &side) { return *side.step.*part.seconds; });
+  value("of it computed again", Unit::Seconds, [](const Side &side) { return side.step->recompute; });
+}
+
+void Comparison::compareMemory() {
   sections.push_back({"Forecast of a device", {}});
   value("memory", Unit::Bytes, [](const Side &side) { return side.priced->memory.total(); });
   for (const MemoryPart &part : memoryParts())
@@ -254,19 +276,22 @@ std::vector<Section> Comparison::run() {
     comparePlans();
   if (sides[0].file && sides[1].file && sides[0].file->program && sides[1].file->program)
     comparePrograms();
+  if (sides[0].step && sides[1].step)
+    compareSteps();
   if (sides[0].priced && sides[1].priced)
-    compareForecasts();
+    compareMemory();
   return std::move(sections);
 }
 
-/// `software`: that of the forecasts; empty if there are none.
-static void printText(const Side (&sides)[2], const std::vector<Section> &sections, StringRef software,
+static void printText(const Side (&sides)[2], const std::vector<Section> &sections, const Setting &setting,
                       llvm::raw_ostream &stream) {
   TextTable table({"", ">A", ">B", ">B - A", ">B / A"});
+  if (!setting.heading.empty())
+    printHeading(stream, setting.heading);
   printHeading(stream, "A: " + sides[0].name);
   printHeading(stream, "B: " + sides[1].name);
-  if (!software.empty())
-    printSoftware(software, stream);
+  if (!setting.software.empty())
+    printSoftware(setting.software, stream);
   for (const Section &section : sections) {
     table.add({section.name, "", "", "", ""});
     for (const ComparedRow &row : section.rows) {
@@ -283,14 +308,16 @@ static void printText(const Side (&sides)[2], const std::vector<Section> &sectio
   table.print(stream);
 }
 
-static void printJson(const Side (&sides)[2], const std::vector<Section> &sections, StringRef software,
+static void printJson(const Side (&sides)[2], const std::vector<Section> &sections, const Setting &setting,
                       llvm::raw_ostream &stream) {
   llvm::json::OStream out(stream, 2);
   out.object([&] {
     out.attribute("a", sides[0].name);
     out.attribute("b", sides[1].name);
-    if (!software.empty())
-      out.attribute("software", software);
+    if (!setting.heading.empty())
+      out.attribute("setting", setting.heading);
+    if (!setting.software.empty())
+      out.attribute("software", setting.software);
     for (const Section &section : sections)
       out.attributeObject(section.name, [&] {
         for (const ComparedRow &row : section.rows)
@@ -321,16 +348,22 @@ llvm::Error dtcc::printComparison(const Arguments &arguments, llvm::raw_ostream 
       return side.takeError();
     sides[i] = std::move(*side);
   }
-  std::string software;
+  Setting setting;
   if (arguments.has("transformer") || arguments.has("model")) {
     llvm::Expected<PlanQuery> query = PlanQuery::read(arguments.value("model"), arguments);
     if (!query)
       return query.takeError();
-    software = query->sizes ? query->sizes->given.softwareName : plan::kOwnSoftware;
+    setting.software = query->sizes ? query->sizes->given.softwareName : plan::kOwnSoftware;
     if (!query->sizes) {
-      if (llvm::Error error = priceGraph(sides, *query))
-        return error;
+      llvm::Expected<std::string> heading = priceGraph(sides, *query);
+      if (!heading)
+        return heading.takeError();
+      setting.heading = *heading;
     } else {
+      plan::TransformerPricer pricer(query->sizes->problem);
+      plan::SearchReport asked = plan::reportOf(query->sizes->problem, pricer, {}, 0);
+      query->sizes->describe(asked);
+      setting.heading = headingOf(asked);
       for (Side &side : sides)
         if (llvm::Error error = price(side, *query->sizes))
           return error;
@@ -338,8 +371,15 @@ llvm::Error dtcc::printComparison(const Arguments &arguments, llvm::raw_ostream 
   } else if (!sides[0].file || !sides[1].file) {
     return llvm::createStringError(
         "shapes are compared by their forecasts: give --transformer or --model, and --cluster");
+  } else if (sides[0].hasMachine() && sides[1].hasMachine()) {
+    for (Side &side : sides) {
+      llvm::Expected<RunForecast> forecast = forecastProgram(*side.file, /*measured=*/0);
+      if (!forecast)
+        return forecast.takeError();
+      side.step = forecast->step;
+    }
   }
   std::vector<Section> sections = Comparison(sides).run();
-  arguments.has("json") ? printJson(sides, sections, software, stream) : printText(sides, sections, software, stream);
+  arguments.has("json") ? printJson(sides, sections, setting, stream) : printText(sides, sections, setting, stream);
   return llvm::Error::success();
 }

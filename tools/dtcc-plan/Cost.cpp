@@ -214,6 +214,10 @@ static llvm::Expected<RunForecast> readForecast(const Arguments &arguments, doub
   }
   if (llvm::Error wrong = refuseFileValues(arguments, {"schedule", "recompute"}))
     return std::move(wrong);
+  if (!arguments.has("transformer"))
+    return llvm::createStringError(
+        planFile.empty() ? std::string("a model must be given: a file, --transformer=NAME, or a program of dtcc")
+                         : planFile + ": a plan holds no model; name the model, or --transformer");
   Forecast forecast;
   if (llvm::Error wrong = readTransformerOnCluster(arguments, forecast))
     return std::move(wrong);

@@ -17,25 +17,6 @@ static std::string memoryOf(const plan::PlanReport &plan) {
   return formatBytes(plan.memory.total()) + (plan.fits ? "" : " !");
 }
 
-/// Words at `indent`, broken before `width` columns.
-static void printWrapped(llvm::StringRef text, size_t indent, llvm::raw_ostream &stream, size_t width = 110) {
-  size_t column = indent;
-  bool first = true;
-  for (llvm::StringRef word : llvm::split(text, ' ')) {
-    if (!first && column + 1 + word.size() > width) {
-      stream << '\n' << std::string(indent, ' ');
-      column = indent;
-    } else if (!first) {
-      stream << ' ';
-      ++column;
-    }
-    stream << word;
-    column += word.size();
-    first = false;
-  }
-  stream << '\n';
-}
-
 static void printKinds(const plan::Explanation &explanation, llvm::raw_ostream &stream) {
   stream << '\n';
   printHeading(stream, "The best of each kind");
@@ -106,8 +87,7 @@ void dtcc::printExplanation(const plan::Explanation &explanation, llvm::raw_ostr
     printHeading(stream, "The plan that is asked about");
     stream << formatv("  {0}: {1} a step, {2:f2} x the best, {3} a device\n", given.shape.str(),
                       formatSeconds(given.seconds), given.timesOf(explanation.report.plans.front()), memoryOf(given));
-    stream << "  ";
-    printWrapped(given.reason, 2, stream);
+    printWrapped(stream, "  ", given.reason);
   }
   if (!explanation.tooLarge.empty()) {
     stream << '\n';
@@ -117,7 +97,7 @@ void dtcc::printExplanation(const plan::Explanation &explanation, llvm::raw_ostr
   }
   if (const plan::PlanReport &best = explanation.report.plans.front(); best.estimatedParts)
     stream << "\nBelow are estimates of the search, without programs: plan 1 is estimated at "
-           << formatSeconds(best.estimatedSeconds()) << ".\n";
+           << formatSeconds(best.estimatedSeconds()) << ".\nOnly the table of other software has it as above.\n";
   printKinds(explanation, stream);
   printCounts(explanation, stream);
   printAccumulation(explanation, stream);
@@ -125,8 +105,7 @@ void dtcc::printExplanation(const plan::Explanation &explanation, llvm::raw_ostr
   stream << '\n';
   printHeading(stream, "What people ask");
   for (const plan::Explanation::Answer &answer : explanation.answers) {
-    stream << formatv("  {0,-31} ", answer.question);
-    printWrapped(answer.answer, 34, stream);
+    printWrapped(stream, formatv("  {0,-31} ", answer.question).str(), answer.answer);
   }
 }
 

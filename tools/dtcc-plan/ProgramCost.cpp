@@ -43,10 +43,11 @@ llvm::Expected<RunForecast> dtcc::forecastProgram(const PlanOrProgram &file, dou
     forecast.hostBytes = std::max(forecast.hostBytes, double(arenaBytes(program, stage, /*onHost=*/true)));
   }
   llvm::StringRef machine = program.string(program.header().machine);
-  forecast.note = ("forecast for " + machine + " from the program's commands").str();
+  forecast.note = ("forecast by the program's commands, for " + machine).str();
   if (measured > 0) {
     forecast.step = {};
     forecast.step.compute = measured;
+    forecast.measured = true;
     forecast.note = "as measured";
   }
   for (const dtcc_state &state : program.states())
@@ -72,9 +73,9 @@ llvm::Expected<RunForecast> dtcc::forecastProgram(const PlanOrProgram &file, dou
   for (const dtcc_axis &axis : program.axes())
     if (axis.kind == DTCC_AXIS_RANK)
       mesh += (" " + program.string(axis.name) + "=" + llvm::Twine(axis.size)).str();
-  forecast.heading =
-      llvm::formatv("Program {0}:{1}, {2} samples a step in {3} micro-batches", llvm::sys::path::filename(file.path),
-                    mesh, program.header().training.batch, forecast.microbatches)
-          .str();
+  forecast.heading = llvm::formatv("Program {0}:{1}, {2} samples a step in {3} micro-batch{4}",
+                                   llvm::sys::path::filename(file.path), mesh, program.header().training.batch,
+                                   forecast.microbatches, forecast.microbatches == 1 ? "" : "es")
+                         .str();
   return forecast;
 }

@@ -31,9 +31,9 @@ void RunForecast::readStep(const plan::SearchReport &report) {
   items = report.sequence > 0 ? "tokens" : "samples";
 }
 
-/// Three digits behind the point of seconds; small steps in their own unit.
+/// Three digits behind the point of seconds; small steps, and parts that would be 0, in their own unit.
 static std::string secondsOf(double seconds, double total) {
-  return total < 0.1 ? formatSeconds(seconds) : formatv("{0:f3} s", seconds).str();
+  return total < 0.1 || seconds < 0.0005 ? formatSeconds(seconds) : formatv("{0:f3} s", seconds).str();
 }
 
 std::string dtcc::durationOf(double seconds) {
@@ -64,25 +64,32 @@ void dtcc::writeRun(const RunForecast &forecast, llvm::json::OStream &out) {
     out.attribute("dollars", forecast.deviceHours() * forecast.price);
 }
 
+/// "an h100-sxm", "a rank of this machine".
+static std::string withArticle(llvm::StringRef noun) {
+  bool isVowel = noun.size() > 1 && (llvm::StringRef("aeiou").contains(noun[0]) ||
+                                     (llvm::StringRef("hlmrs").contains(noun[0]) && llvm::isDigit(noun[1])));
+  return ((isVowel ? "an " : "a ") + noun).str();
+}
+
 void dtcc::printForecast(const RunForecast &forecast, llvm::raw_ostream &stream) {
   double total = forecast.step.total();
   printHeading(stream, forecast.heading);
-  printSoftware(forecast.software, stream);
-  stream << formatv("  {0,-36} {1,12}   {2}\n", "a step", secondsOf(total, total), forecast.note);
+  if (!forecast.measured)
+    printSoftware(forecast.software, stream);
+  stream << formatv("  {0,-38} {1,12}   {2}\n", "a step", secondsOf(total, total), forecast.note);
   for (const StepPart &part : stepParts())
-    if (double seconds = forecast.step.*part.seconds; seconds > 0)
-      stream << formatv("    {0,-38} {1,8} {2,4:f0} %\n", part.name, secondsOf(seconds, total), 100 * seconds / total);
-  stream << formatv("  {0,-36} {1,10}  ", forecast.items + " a second",
-                    formatCount(uint64_t(forecast.itemsPerSecond())));
+    if (double seconds = forecast.step.*part.seconds; seconds > 0 && !forecast.measured)
+      stream << formatv("    {0,-40} {1,8} {2,4:f0} %\n", part.name, secondsOf(seconds, total), 100 * seconds / total);
+  stream << formatv("  {0,-38} {1,10}", forecast.items + " a second", formatCount(uint64_t(forecast.itemsPerSecond())));
   if (forecast.utilisation)
-    stream << formatv("   {0:f1} % of the peak by the definition of the model (MFU)", 100 * *forecast.utilisation);
-  stream << formatv("\n  {0,-36} {1,10}  ", "memory of a device", formatBytes(forecast.memoryBytes));
+    stream << formatv("     {0:f1} % of the peak by the definition of the model (MFU)", 100 * *forecast.utilisation);
+  stream << formatv("\n  {0,-38} {1,10}", "memory of a device", formatBytes(forecast.memoryBytes));
   if (forecast.capacity > 0)
-    stream << formatv("   {0} {1} of a {2}", forecast.fits ? "fits in the" : "does not fit in the",
-                      formatBytes(forecast.capacity), forecast.device);
+    stream << formatv("     {0} {1} of {2}", forecast.fits ? "fits in the" : "does not fit in the",
+                      formatBytes(forecast.capacity), withArticle(forecast.device));
   stream << '\n';
   if (forecast.hostBytes > 0)
-    stream << formatv("  {0,-36} {1,10}\n", "with its host", formatBytes(forecast.hostBytes));
+    stream << formatv("  {0,-38} {1,10}\n", "with its host", formatBytes(forecast.hostBytes));
   printRun(forecast, stream);
 }
 
@@ -95,6 +102,8 @@ void dtcc::printForecastJson(const RunForecast &forecast, llvm::raw_ostream &str
     out.attribute("microbatches", forecast.microbatches);
     out.attributeObject("step_seconds", [&] {
       out.attribute("total", forecast.step.total());
+      if (forecast.measured)
+        return;
       for (const StepPart &part : stepParts())
         out.attribute(part.key, forecast.step.*part.seconds);
       out.attribute("recompute", forecast.step.recompute);

@@ -26,6 +26,8 @@ struct RunForecast {
   double parameters = 0;
   int64_t ranks = 1, microbatches = 1;
   cost::StepSeconds step;
+  /// The whole step was measured, so nothing is known of its parts.
+  bool measured = false;
   /// Tokens of a step; samples where a model reads no tokens.
   double itemsPerStep = 0;
   std::string items = "tokens";

@@ -156,9 +156,13 @@ static Bar barOf(std::string label, const plan::MemoryParts &memory) {
 
 Svg dtcc::drawMemory(const plan::PlanReport &plan, double limit) {
   std::vector<Bar> bars;
-  for (const plan::StageReport &stage : plan.stages)
-    if (int64_t(bars.size()) < kMostRows)
-      bars.push_back(barOf(plan.stages.size() > 1 ? "stage " + std::to_string(bars.size()) : "a device", stage.memory));
+  for (const plan::StageReport &stage : plan.stages) {
+    if (int64_t(bars.size()) == kMostRows)
+      break;
+    plan::MemoryParts memory = stage.memory;
+    memory.communicators = plan.memory.communicators; // of a device, whatever its stage
+    bars.push_back(barOf(plan.stages.size() > 1 ? "stage " + std::to_string(bars.size()) : "a device", memory));
+  }
   if (bars.empty())
     bars.push_back(barOf("a device", plan.memory));
   return drawBars(bars, "memory of a device by stage", {"memory of a device", kByteUnits, formatBytes}, limit);

@@ -115,15 +115,15 @@ static void printPlans(const plan::SearchReport &report, llvm::raw_ostream &stre
 /// Prints what a device holds under the best plan.
 static void printMemory(const plan::SearchReport &report, llvm::raw_ostream &stream) {
   const plan::MemoryParts &memory = report.plans.front().memory;
-  stream << "a device holds (plan 1)";
+  std::string text;
   for (const MemoryPart &part : kMemoryParts)
     if (double bytes = memory.*part.bytes; bytes > 0)
-      stream << (&part == kMemoryParts ? ": " : ", ") << part.name << ' ' << formatBytes(bytes);
+      text += (text.empty() ? "" : ", ") + part.name.str() + " " + formatBytes(bytes);
   if (report.memoryBytes > 0)
-    stream << "; may use " << formatBytes(report.memoryBytes);
+    text += "; may use " + formatBytes(report.memoryBytes);
   if (memory.host > 0)
-    stream << "; its host holds " << formatBytes(memory.host);
-  stream << '\n';
+    text += "; its host holds " + formatBytes(memory.host);
+  stream << "a device holds (plan 1): " << text << '\n';
 }
 
 /// Prints the tokens and operations a second of the best plan, if samples have tokens.
@@ -163,7 +163,7 @@ static constexpr size_t kPassed = 6;
 /// Prints why the other plans lost: those passed over, then those of the table.
 static void printLosers(const plan::SearchReport &report, llvm::raw_ostream &stream) {
   for (const plan::PassedPlan &passed : llvm::ArrayRef(report.passed).take_front(kPassed))
-    stream << "passed over " << passed.shape.str() << ": " << passed.why << '\n';
+    printWrapped(stream, "passed over ", passed.shape.str() + ": " + passed.why);
   if (report.passed.size() > kPassed)
     stream << "passed over: " << report.passed.size() - kPassed << " more\n";
   if (const plan::PlanReport &best = report.plans.front(); !best.fits)
@@ -171,7 +171,7 @@ static void printLosers(const plan::SearchReport &report, llvm::raw_ostream &str
   if (report.plans.size() > 1)
     printHeading(stream, "Why not the others");
   for (size_t i = 1; i < report.plans.size(); ++i)
-    stream << formatv("  {0,3}  {1}\n", i + 1, report.plans[i].reason);
+    printWrapped(stream, formatv("  {0,3}  ", i + 1).str(), report.plans[i].reason);
 }
 
 /// Prints how many shapes were searched, and the bound below which none is.

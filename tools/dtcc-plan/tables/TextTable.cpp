@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/tables/TextTable.h"
+#include "runtime/abi/WrappedText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -45,6 +46,16 @@ void dtcc::printHeading(llvm::raw_ostream &stream, llvm::StringRef text) {
 
 void dtcc::printLine(llvm::raw_ostream &stream, llvm::StringRef name, const llvm::Twine &value) {
   stream << llvm::formatv("  {0,-14}  ", name) << value << '\n';
+}
+
+void dtcc::printWrapped(llvm::raw_ostream &stream, llvm::StringRef start, llvm::StringRef text) {
+  std::vector<std::string> words;
+  for (llvm::StringRef word : llvm::split(text, ' '))
+    if (!words.empty() && llvm::isDigit(words.back().back())) // a number and its unit
+      words.back() += (" " + word).str();
+    else if (!word.empty())
+      words.push_back(word.str());
+  stream << wrappedText(start.str(), words, " ", start.size(), /*width=*/100);
 }
 
 std::string dtcc::formatCount(uint64_t count) {

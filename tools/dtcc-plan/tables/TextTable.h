@@ -38,6 +38,9 @@ void printHeading(llvm::raw_ostream &stream, llvm::StringRef text);
 /// "  mesh          dp=2 x tp=2".
 void printLine(llvm::raw_ostream &stream, llvm::StringRef name, const llvm::Twine &value);
 
+/// Prints `text` behind `start`, in lines of at most 100 characters that go on below its first one.
+void printWrapped(llvm::raw_ostream &stream, llvm::StringRef start, llvm::StringRef text);
+
 using cost::formatBytes;
 using cost::formatSeconds;
 /// "1,234,567".
