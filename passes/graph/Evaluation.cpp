@@ -218,6 +218,18 @@ static bool dependsOn(Value value, func::FuncOp step, StringRef role) {
   return false;
 }
 
+int64_t inputRank(FunctionOpInterface step, StringRef role) {
+  int64_t most = 0;
+  for (auto [i, argument] : llvm::enumerate(step.getArguments())) {
+    auto is = step.getArgAttrOfType<StringAttr>(unsigned(i), "graph.role");
+    // Types of other levels are not told apart.
+    auto type = dyn_cast<ShapedType>(argument.getType());
+    if (is && is.getValue() == role)
+      most = std::max(most, type ? type.getRank() : int64_t(1));
+  }
+  return most;
+}
+
 CrossEntropyOp findPredictingLoss(func::FuncOp step) {
   CrossEntropyOp only;
   for (auto loss : step.getOps<CrossEntropyOp>()) {
@@ -233,7 +245,8 @@ CrossEntropyOp findPredictingLoss(func::FuncOp step) {
 Prediction predictionOf(func::FuncOp step, CrossEntropyOp loss) {
   if (!loss)
     return Prediction::None;
-  if (!dependsOn(loss.getLogits(), step, "tokens"))
+  // A class for a whole sample of tokens is no next token.
+  if (!dependsOn(loss.getLogits(), step, "tokens") || inputRank(step, "labels") < inputRank(step, "tokens"))
     return Prediction::Hits;
   return loss.getIgnoreIndex() && dependsOn(loss.getLabels(), step, "labels") ? Prediction::Logits : Prediction::None;
 }

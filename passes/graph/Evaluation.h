@@ -10,6 +10,7 @@
 
 #include "dialects/graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace dtcc::graph {
 
@@ -26,6 +27,10 @@ enum class Prediction {
 /// The cross entropy of a step whose logits are the predictions of the model: the only one, and its logits do not
 /// depend on labels. Null if there is none.
 CrossEntropyOp findPredictingLoss(mlir::func::FuncOp step);
+
+/// The most dimensions of an input of the role `role` ("tokens", "labels"); 0: there is none. Labels with fewer than
+/// tokens are one for a whole sample.
+int64_t inputRank(mlir::FunctionOpInterface step, mlir::StringRef role);
 
 /// The prediction that suits a step with this loss (or null): logits for a model of tokens whose loss leaves rows out
 /// by their label, hits for a model of classes.

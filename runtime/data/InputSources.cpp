@@ -25,6 +25,57 @@ int64_t sampleElements(const dtcc_input &input) {
   return count;
 }
 
+/// The names of the model's inputs, each once: several stages of a pipeline may read one.
+std::vector<std::string> inputNames(const Image &image) {
+  std::vector<std::string> names;
+  for (const dtcc_input &input : image.inputs())
+    if (std::string name(image.string(input.name)); std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  return names;
+}
+
+std::string listOf(const std::vector<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+/// Whether `path` may be the data of an input: a .npy file, or a folder of such files.
+bool holdsArrays(const fs::path &path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error))
+    return path.extension() == ".npy";
+  fs::directory_iterator entries(path, error);
+  return std::any_of(begin(entries), end(entries),
+                     [](const fs::directory_entry &entry) { return entry.path().extension() == ".npy"; });
+}
+
+/// What the folders of --data hold besides the inputs, one line for each folder that holds such: somebody may believe
+/// that a mask there is used.
+std::vector<std::string> unusedArrays(const Image &image, const DataOptions &options) {
+  constexpr size_t most = 4;
+  std::vector<std::string> lines, inputs = inputNames(image);
+  for (const std::string &folder : options.data) {
+    std::error_code error;
+    if (!fs::is_directory(folder, error))
+      continue;
+    std::vector<std::string> others;
+    for (const fs::directory_entry &entry : fs::directory_iterator(folder, error))
+      if (std::find(inputs.begin(), inputs.end(), entry.path().stem().string()) == inputs.end() &&
+          holdsArrays(entry.path()))
+        others.push_back(entry.path().filename().string());
+    std::sort(others.begin(), others.end());
+    const size_t more = others.size() > most ? others.size() - most : 0;
+    others.resize(others.size() - more);
+    if (!others.empty())
+      lines.push_back(message(options.option("data"), "=", folder, " also holds ", listOf(others),
+                              more > 0 ? message(" and ", more, " more") : "",
+                              ": not read, because the inputs of the model are ", listOf(inputs)));
+  }
+  return lines;
+}
+
 /// The file, or folder of shards, of each input that --data names: by NAME=FILE, else DIR/NAME.npy or DIR/NAME.
 std::map<std::string, std::string> findFiles(const Image &image, const DataOptions &options) {
   std::map<std::string, std::string> files;
@@ -37,18 +88,16 @@ std::map<std::string, std::string> findFiles(const Image &image, const DataOptio
     } else if (equals == std::string::npos) {
       fail(options.option("data"), "=", option, ": no such folder (a single file is given as NAME=FILE)");
     } else {
-      std::string name = option.substr(0, equals);
-      bool known = false;
-      std::string names;
-      for (const dtcc_input &input : image.inputs()) {
-        known |= image.string(input.name) == name;
-        // Several stages of a pipeline may read it.
-        if (names.find(image.string(input.name)) == std::string::npos)
-          names += (names.empty() ? "" : ", ") + std::string(image.string(input.name));
-      }
-      if (!known)
-        fail(options.option("data"), "=", option, ": the model has no input '", name, "' (it has: ", names, ")");
-      files[name] = option.substr(equals + 1);
+      std::string name = option.substr(0, equals), file = option.substr(equals + 1);
+      std::vector<std::string> names = inputNames(image);
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        fail(options.option("data"), "=", option, ": the model has no input '", name, "' (it has: ", listOf(names),
+             ")");
+      for (const std::string &other : names)
+        if (size_t comma = file.find("," + other + "="); comma != std::string::npos && !fs::exists(file, error))
+          fail(options.option("data"), "=", option, ": give the option once for each input: ", options.option("data"),
+               "=", name, "=", file.substr(0, comma), " ", options.option("data"), "=", file.substr(comma + 1));
+      files[name] = file;
     }
   }
   for (const dtcc_input &input : image.inputs()) {
@@ -149,7 +198,11 @@ std::unique_ptr<SampleSource> InputSources::open(const dtcc_input &input) {
   // Without --tokens and a mark, positions are data of the user's own.
   if (input.role == DTCC_INPUT_POSITIONS && (corpus || mark))
     return openNumbers(input);
-  if (corpus && input.role != DTCC_INPUT_DATA)
+  // A label for a whole sample is no token.
+  const dtcc_input *tokens = findTokenInput(image);
+  const bool isToken =
+      input.role != DTCC_INPUT_DATA && (input.role != DTCC_INPUT_LABELS || !tokens || input.rank >= tokens->rank);
+  if (corpus && isToken)
     return openTokens(input);
   if (corpus)
     fail(options.option("tokens"), " does not fill the input '", name, "': give it by ", options.option("data"), "=",
@@ -168,7 +221,10 @@ std::vector<std::string> InputSources::finish() const {
     failWith(Status::Usage, "--", mark->option(),
              " changes nothing in this program: give --documents=start for windows "
              "that start at documents, or compile with --mask-documents to keep attention within documents");
-  return corpus ? corpus->notes() : std::vector<std::string>();
+  std::vector<std::string> lines = corpus ? corpus->notes() : std::vector<std::string>();
+  for (std::string &line : unusedArrays(image, options))
+    lines.push_back(std::move(line));
+  return lines;
 }
 
 } // namespace dtcc::rt

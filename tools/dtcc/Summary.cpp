@@ -85,9 +85,17 @@ static std::string fileText(llvm::StringRef path) {
 
 /// A command that a shell finds: a file of this folder needs "./".
 static std::string runText(llvm::StringRef path, const ProgramFile &program) {
-  bool tokens = llvm::any_of(program.inputs(), [](const dtcc_input &each) { return each.role == DTCC_INPUT_TOKENS; });
+  bool tokens = false, others = false;
+  uint32_t tokenRank = 0;
+  for (const dtcc_input &each : program.inputs())
+    if (each.role == DTCC_INPUT_TOKENS)
+      tokens = true, tokenRank = std::max(tokenRank, each.rank);
+  // --tokens fills neither inputs of other kinds, such as masks, nor a label for a whole sample.
+  for (const dtcc_input &each : program.inputs())
+    others |= each.view != DTCC_NONE &&
+              (each.role == DTCC_INPUT_DATA || (each.role == DTCC_INPUT_LABELS && each.rank < tokenRank));
   return (llvm::sys::path::has_parent_path(path) ? "" : "./") + path.str() +
-         (tokens ? " --tokens=FILE" : " --data=FOLDER") + " --steps=100";
+         (tokens && !others ? " --tokens=FILE" : " --data=FOLDER") + " --steps=100";
 }
 
 llvm::Error dtcc::printSummary(llvm::StringRef path, llvm::raw_ostream &stream) {

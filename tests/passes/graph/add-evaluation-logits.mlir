@@ -15,6 +15,9 @@
 // CHECK: %[[ROWS:.*]] = graph.select %[[COUNTED]], %[[LOGITS]], %{{.*}}origin_factors = array<i64: 0, 1, 2>, phase = "E"
 // CHECK: %[[ROW:.*]] = graph.reduce sum %[[ROWS]] [0, 1]
 // CHECK: return {{.*}}%[[ROW]]
+// A class for a whole sample of tokens is no next token: the labels that the largest logits name are counted.
+// RUN: dtcc-opt %t/classes.mlir --graph-differentiate --graph-add-evaluation | FileCheck %s --check-prefix=CLASSES
+// CLASSES: func.func @step{{.*}} -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>)
 // NONE: func.func @step{{.*}} -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>)
 
 //--- tokens.mlir
@@ -23,6 +26,15 @@ func.func @loss(%ids: tensor<4x6xi64> {graph.name = "ids", graph.role = "tokens"
   %w = graph.read @w : tensor<11x11xf32>
   %logits = graph.embedding %w, %ids : (tensor<11x11xf32>, tensor<4x6xi64>) -> tensor<4x6x11xf32>
   %sum, %count, %lse = graph.cross_entropy %logits, %labels {ignore_index = -100 : i64} : (tensor<4x6x11xf32>, tensor<4x6xi64>) -> (tensor<f32>, tensor<f32>, tensor<4x6xf32>)
+  return %sum, %count : tensor<f32>, tensor<f32>
+}
+//--- classes.mlir
+graph.state @w : tensor<11x11xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "w", saved_shape = array<i64: 11, 11>, init = #graph.init<normal, 0.0, 0.02>}
+func.func @loss(%ids: tensor<4x6xi64> {graph.name = "ids", graph.role = "tokens"}, %labels: tensor<4xi64> {graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @w : tensor<11x11xf32>
+  %rows = graph.embedding %w, %ids : (tensor<11x11xf32>, tensor<4x6xi64>) -> tensor<4x6x11xf32>
+  %logits = graph.reduce sum %rows [1] : (tensor<4x6x11xf32>) -> tensor<4x11xf32>
+  %sum, %count, %lse = graph.cross_entropy %logits, %labels {ignore_index = -100 : i64} : (tensor<4x11xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<f32>, tensor<4xf32>)
   return %sum, %count : tensor<f32>, tensor<f32>
 }
 //--- all.mlir

@@ -25,6 +25,23 @@
 // TABLES: dtcc.label_shift = 1 : i64, dtcc.label_shift_by = "as most models expect; its graph does not tell"
 // DATA-NOT: dtcc.label_shift
 
+// A label for a whole sample is no token: nothing is told of --tokens, which does not fill it, and accuracy is.
+// RUN: dtcc %t/classes.mlir -o %t/classes 2>&1 | FileCheck %s --check-prefix=CLASSES --implicit-check-not=--tokens
+// CLASSES: run {{.*}}classes --data=FOLDER --steps=100
+// RUN: %t/classes --info | FileCheck %s --check-prefix=ACCURACY
+// ACCURACY: eval the loss and accuracy of other data
+// RUN: printf '0123456789ABCDEF%%.0s' $(seq 40) | tr 0-9A-F '\0-\7\0-\7' > %t/ids && not %t/classes --tokens=%t/ids:u8 2>&1 | FileCheck %s --check-prefix=UNFILLED
+// UNFILLED: error: --tokens does not fill the input 'labels': give it by --data=labels=FILE.npy
+
+//--- classes.mlir
+graph.state @w : tensor<11x3xf32> {decay = true, init = #graph.init<normal, 0.0, 1.0>, role = #graph<role parameter>, saved_name = "w", saved_shape = array<i64: 11, 3>, trainable = true}
+func.func @loss(%ids: tensor<4x6xi64> {graph.bounds = array<i64: 0, 11, 0>, graph.name = "ids", graph.role = "tokens"}, %labels: tensor<4xi64> {graph.bounds = array<i64: 0, 3, -100>, graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @w : tensor<11x3xf32>
+  %rows = graph.embedding %w, %ids : (tensor<11x3xf32>, tensor<4x6xi64>) -> tensor<4x6x3xf32>
+  %logits = graph.reduce sum %rows [1] : (tensor<4x6x3xf32>) -> tensor<4x3xf32>
+  %sum, %count, %lse = graph.cross_entropy %logits, %labels {ignore_index = -100 : i64} : (tensor<4x3xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<f32>, tensor<4xf32>)
+  return %sum, %count : tensor<f32>, tensor<f32>
+}
 //--- inside.mlir
 graph.state @wte : tensor<11x6xf32> {decay = true, init = #graph.init<normal, 0.0, 1.0>, role = #graph<role parameter>, saved_name = "wte", saved_shape = array<i64: 11, 6>, trainable = true}
 func.func @loss(%ids: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, 0>, graph.name = "ids", graph.role = "tokens"}, %labels: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, -100>, graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
