@@ -98,6 +98,10 @@ if not config.sanitized:
     config.available_features.add("own-signals")
     # Programs are linked by whatever c++ the path has, so that a test can put its own there.
     config.available_features.add("linker-by-path")
+own_mounts = "unshare --user --map-root-user --mount"
+if shutil.which("unshare") and subprocess.run([*own_mounts.split(), "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode == 0:
+    config.available_features.add("own-mounts")
+    config.substitutions.append(("%own-mounts", own_mounts))
 if config.mpirun and "NOTFOUND" not in config.mpirun:
     config.available_features.add("mpi")
 if subprocess.run([config.python, "-c", "import onnx"], capture_output=True).returncode == 0:

@@ -169,7 +169,9 @@ LogicalResult dtcc::writeObject(llvm::Module &module, llvm::TargetMachine &targe
     return fail("the code generator cannot write object files");
   manager.run(module);
   stream.flush();
-  if (stream.has_error())
-    return fail("cannot write " + path + ": " + stream.error().message());
+  if (std::error_code error = stream.error()) {
+    stream.clear_error(); // else LLVM ends the process
+    return fail("cannot write " + path + ": " + error.message());
+  }
   return success();
 }
