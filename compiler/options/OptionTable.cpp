@@ -294,7 +294,10 @@ LogicalResult dtcc::parseOptions(int argc, const char *const *argv, Options &opt
     const Row *row = find(name);
     if (!row) {
       std::string guess = nearest(name);
-      return usage("unknown option " + argument + (guess.empty() ? "" : "; did you mean " + ::typed(guess) + "?"));
+      return usage("unknown option " + argument +
+                   (!guess.empty()         ? "; did you mean " + ::typed(guess) + "?"
+                    : toolName() == "dtcc" ? "; options of a run, as --steps, are those of the program that dtcc writes"
+                                           : ""));
     }
     auto [before, isNew] = typed.try_emplace(name);
     if (row->flag) {
@@ -317,7 +320,8 @@ LogicalResult dtcc::parseOptions(int argc, const char *const *argv, Options &opt
   if (!options.config.empty() && failed(readFile(options.config, typed, options)))
     return failure();
   if (options.input.empty())
-    return usage("a model must be given: dtcc MODEL.onnx");
+    return usage(toolName() == "dtcc" ? "a model must be given: dtcc MODEL.onnx"
+                                      : "a model must be given: MODEL.onnx --bind=batch=N,.., or --transformer=NAME");
   if (failed(checkOptions(options)))
     return failure();
   if (options.output.empty())

@@ -51,9 +51,11 @@ LogicalResult dtcc::applyWeights(ModuleOp module, const Options &options) {
                            [](const auto &row) { return !std::get<1>(row).empty() || std::get<0>(row).getValue(); });
   if (std::string problems = problemsOf(match, allowed); !problems.empty()) {
     bool missing = !match.missing.empty() && !allowed;
+    bool modelHasAll = llvm::all_of(states, [](graph::StateOp state) { return bool(state.getValue()); });
     return wrong(
         "--weights=" + options.weights + " does not hold the model: " + problems +
-        (missing ? "; where missing parameters are to start otherwise, say --init=random or --init=model" : ""));
+        (missing ? "; where missing parameters are to start otherwise, say --init=random or --init=model" : "") +
+        (modelHasAll ? "; without --weights, all start as " + options.input + " has them" : ""));
   }
   for (const std::string &note : notesOf(match))
     llvm::WithColor::note(messageStream(), "dtcc") << "--weights: " << note << '\n';

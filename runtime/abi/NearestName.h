@@ -39,12 +39,14 @@ inline size_t editDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// The known name nearest to `name` by edits, or empty if none is near: within two edits, or a third of the name.
+/// The known name nearest to `name` by edits, or empty if none is near: within two edits, or a third of the name, and
+/// not with every letter another.
 inline std::string nearestName(std::string_view name, const std::vector<std::string> &known) {
   std::string best;
   size_t distance = std::max<size_t>(2, name.size() / 3) + 1;
   for (const std::string &candidate : known)
-    if (size_t edits = editDistance(name, candidate); edits < distance) {
+    if (size_t edits = editDistance(name, candidate);
+        edits < distance && edits < std::max(name.size(), candidate.size())) {
       distance = edits;
       best = candidate;
     }

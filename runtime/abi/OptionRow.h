@@ -56,9 +56,14 @@ inline std::string optionHelp(const std::vector<OptionRow> &rows) {
     if (i == 0 || row.group != rows[i - 1].group)
       text += "\n" + row.group + "\n";
     std::string line = "  " + optionText(row);
-    line.append(line.size() < kColumn ? kColumn - line.size() : 1, ' ');
     std::string words = row.help + (row.repeats ? " (repeatable)" : "") +
                         (row.initial.empty() ? "" : " (default: " + row.initial + ")");
+    // A long name shares a line with its help if that fits.
+    if (line.size() >= kColumn && line.size() + 1 + words.size() > kWidth) {
+      text += line + "\n";
+      line.clear();
+    }
+    line.resize(std::max(line.size() + 1, kColumn), ' ');
     text += wrappedText(line, wordsOf(words), " ", kColumn, kWidth);
   }
   return text;

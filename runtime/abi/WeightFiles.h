@@ -97,6 +97,9 @@ inline WeightFiles findWeightFiles(const std::string &path) {
     return {"", "", folder + indices[0]};
   if (files.size() == 1 && indices.empty())
     return {"", folder + files[0], ""};
+  std::error_code missing;
+  if (fs::exists(folder + "manifest.json", missing) || fs::exists(folder + "latest", missing))
+    return problem("the folder " + path + " holds checkpoints: --checkpoint reads them, and --save writes weights");
   if (!files.empty())
     return problem("the folder " + path + " holds " + std::to_string(files.size()) +
                    " .safetensors files and no model.safetensors.index.json that says which are the model: name one "

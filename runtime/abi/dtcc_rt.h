@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 18u
+#define DTCC_ABI_VERSION 19u
 
 /// Stands for no string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
@@ -411,8 +411,6 @@ typedef enum dtcc_scalar {
 /// The optimizer's defaults, which the command line may override.
 typedef struct dtcc_training {
   double lr;
-  uint32_t schedule; /* 0 constant, 1 linear, 2 cosine */
-  uint32_t warmup;
   int64_t batch;       /* global samples of one step */
   int64_t tokens;      /* tokens of one step, or 0 if the model has none */
   int64_t label_shift; /* --tokens: label of position t is token t + label_shift; 0 where the model shifts itself */

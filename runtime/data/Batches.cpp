@@ -24,7 +24,11 @@ Batches::Batches(const Image &image, const DataOptions &options) : image(image),
   }
   const Input &first = inputs[0];
   if (first.steps() == 0)
-    fail(first.source->path(), ": a batch needs ", first.rows, " samples, got: ", first.source->samples());
+    fail(first.source->path(), ": a batch needs ", first.rows, first.rows == 1 ? " sample" : " samples",
+         first.input->role == DTCC_INPUT_TOKENS && first.input->rank == 2
+             ? message(" of ", first.input->dims[1].size, " tokens")
+             : "",
+         ", got: ", first.source->samples());
   for (const Input &input : inputs)
     uneven |= input.rows != batch;
   makeOrder(options);
@@ -102,7 +106,7 @@ void Batches::makeOrder(const DataOptions &options) {
   samples = uneven ? epochSteps * batch : order.samples();
   if (epochSteps == 0)
     fail(inputs[0].source->path(), ": --eval-fraction=", options.heldOut, " leaves ", order.samples(),
-         uneven ? " steps" : " samples",
+         uneven ? " step" : " sample", order.samples() == 1 ? "" : "s",
          options.isHeldOut ? " to evaluate, and a batch needs " : " to train on, and a batch needs ",
          uneven ? 1 : batch);
 }

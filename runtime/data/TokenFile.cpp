@@ -23,6 +23,14 @@ struct LlmcFormat {
 const LlmcFormat llmcFormats[] = {{20240520, 1, FileType::U16}, {20240801, 7, FileType::U32}};
 constexpr size_t llmcHeaderBytes = 1024;
 
+/// What turns a file of a known ending into one of tokens; empty for other endings.
+std::string conversionOf(const std::string &path) {
+  for (const char *ending : {".txt", ".md", ".json", ".jsonl", ".parquet", ".arrow", ".feather"})
+    if (path.ends_with(ending))
+      return "; tools/corpus makes one of text, JSON lines and tables: tools/corpus " + path + " -o corpus.npy";
+  return path.ends_with(".npz") ? "; save one array with numpy.save" : "";
+}
+
 } // namespace
 
 TokenFile::TokenFile(const std::string &path, std::optional<FileType> type) : name(path) {
@@ -37,8 +45,10 @@ TokenFile::TokenFile(const std::string &path, std::optional<FileType> type) : na
     if (readLlmc())
       return;
     if (!path.ends_with(".bin"))
-      fail(path, ": not a token file of a known format (.npy, or llm.c's or nanoGPT's .bin); for raw ids append :u8, "
-                 ":u16 or :u32");
+      fail(path,
+           ": not a token file of a known format (.npy, or llm.c's or nanoGPT's .bin); for raw ids append :u8, "
+           ":u16 or :u32",
+           conversionOf(path));
     assumed = true;
     readRaw(FileType::U16);
   }

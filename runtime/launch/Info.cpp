@@ -11,6 +11,7 @@
 #include "runtime/abi/UpdateGroups.h"
 #include "runtime/abi/WrappedText.h"
 #include "runtime/core/AmountText.h"
+#include "runtime/core/Error.h"
 #include "runtime/data/ReadAhead.h"
 #include "runtime/launch/Executor.h"
 #include "runtime/launch/GpuOverhead.h"
@@ -136,8 +137,18 @@ static std::string groupsText(const Image &image) {
   return groups.size() > 1 ? text : "";
 }
 
-std::string infoText(const Image &image, const std::optional<Forecast> &forecast,
-                     const std::vector<OptionGroup> &chosen) {
+/// "0.0003 cosine to 3e-05, warm-up 500": how the learning rate goes in a run with these options.
+static std::string rateText(const LearningRate &rate) {
+  std::string text = message(rate.base, " ", LearningRate::scheduleNames[rate.schedule]);
+  if (rate.schedule != LearningRate::Constant)
+    text += message(rate.schedule == LearningRate::InverseSqrt ? " not below " : " to ", rate.least);
+  if (rate.decaySteps > 0)
+    text += message(" over ", rate.decaySteps, " steps");
+  text += message(", warm-up ", rate.warmup);
+  return rate.restart > 0 ? text + message(", anew behind step ", rate.restart) : text;
+}
+
+std::string infoText(const Image &image, const std::optional<Forecast> &forecast, const Options &options) {
   std::ostringstream out;
   const dtcc_training &training = image.training();
   out << "model    " << image.string(image.header().model) << "\n";
@@ -187,9 +198,7 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
         << (image.mesh().ranks() == 1 ? " device" : " devices") << "\n";
   if (forecast)
     out << forecast->text();
-  const char *schedules[] = {"constant", "linear", "cosine"};
-  out << "training batch " << training.batch << ", lr " << training.lr << " " << schedules[training.schedule % 3]
-      << ", warm-up " << training.warmup << ", seed " << training.seed << "\n";
+  out << "training batch " << training.batch << ", lr " << rateText(options.rate) << ", seed " << options.seed << "\n";
   out << codeText(image) << "\n";
   if (std::string_view weights = image.string(image.header().weights); !weights.empty())
     out << "weights  "
@@ -204,7 +213,7 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
       out << (d ? ", " : "") << input.dims[d].size;
     out << "]" << (input.view == DTCC_NONE ? " (not read)" : "") << "\n";
   }
-  out << decisionsText(chosen);
+  out << decisionsText(options.choices);
   if (!image.string(image.header().plan).empty())
     out << "plan     " << image.string(image.header().plan) << "\n";
   return out.str();

@@ -10,13 +10,13 @@
 
 #include "runtime/abi/OptionRow.h"
 #include "runtime/launch/Forecast.h"
+#include "runtime/launch/options/Options.h"
 
 namespace dtcc::rt {
 
-/// The text of --info: mesh, memory, work, forecast, defaults, inputs, a table of what was fixed when compiled beside
-/// the options of a run, and the plan. The options stand by group in `chosen`.
-std::string infoText(const Image &image, const std::optional<Forecast> &forecast,
-                     const std::vector<OptionGroup> &chosen);
+/// The text of --info: mesh, memory, work, forecast, the learning rate and seed of a run with `options`, inputs, a
+/// table of what was fixed when compiled beside the options of a run, and the plan.
+std::string infoText(const Image &image, const std::optional<Forecast> &forecast, const Options &options);
 
 } // namespace dtcc::rt
 

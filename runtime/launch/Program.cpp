@@ -81,45 +81,52 @@ void checkWritable(const std::string &path) {
     close(file);
 }
 
-/// Finds out before the run, not after it, that its results cannot be written. `isFirst`: whether this is process
-/// 0, which writes the files that exist once. Other processes write only traces and checkpoints.
-void checkOutputs(const Options &options, bool isFirst) {
-  bool savesFolder = options.save.form() == SaveForm::Folder;
-  bool averageIsFolder = options.saveAverage.form() == SaveForm::Folder;
-  bool bestIsFolder = options.evaluation.best.form() == SaveForm::Folder;
-  for (const std::string *output : {&options.save.path, &options.profile, &options.metrics, &options.tune,
-                                    &options.evaluation.best.path, &options.saveAverage.path}) {
-    const std::string &path = *output;
-    if (path.empty() || (!isFirst && output != &options.profile) || (savesFolder && output == &options.save.path) ||
-        (averageIsFolder && output == &options.saveAverage.path) ||
-        (bestIsFolder && output == &options.evaluation.best.path))
-      continue;
-    fs::path folder = fs::path(path).parent_path();
-    std::error_code error;
-    if (fs::is_directory(path, error))
-      fail("cannot write ", path, ": it is a folder");
-    // A file that is written beside its place and renamed replaces what was there, which must not be a device or a
-    // pipe.
-    if (&path != &options.metrics && fs::exists(path, error) && !fs::is_regular_file(path, error))
-      fail("cannot write ", path, ": it must be a regular file");
-    bool exists = fs::exists(path, error);
-    if (&path == &options.metrics && exists)
-      checkWritable(path);
-    else if (&path != &options.tune || !exists) // choices that need no more measurements are only read
-      checkFolder(path, folder.empty() ? "." : folder);
-  }
-  // Folders appear with what is written into them: bad data leaves none behind.
-  for (const std::string &path : {options.checkpoint, savesFolder ? options.save.path : std::string(),
-                                  bestIsFolder ? options.evaluation.best.path : std::string(),
-                                  averageIsFolder ? options.saveAverage.path : std::string()}) {
-    if (path.empty() || (!isFirst && path != options.checkpoint))
-      continue;
+/// A path that a run writes to.
+struct Output {
+  const std::string &path;
+  bool isFolder = false;    /* appears with what is written into it, so that bad data leaves none behind */
+  bool isOfEach = false;    /* every process writes there; else process 0 alone */
+  bool isAppended = false;  /* may be a device or a pipe; other files are written beside their place and renamed */
+  bool isReadAlone = false; /* a file that is there may need no writing */
+};
+
+std::vector<Output> outputsOf(const Options &options) {
+  auto saved = [](const SaveOptions &save) { return Output{save.path, save.form() == SaveForm::Folder}; };
+  return {saved(options.save),
+          saved(options.saveAverage),
+          saved(options.evaluation.best),
+          {options.checkpoint, /*isFolder=*/true, /*isOfEach=*/true},
+          {options.profile, /*isFolder=*/false, /*isOfEach=*/true},
+          {.path = options.metrics, .isAppended = true},
+          {.path = options.tune, .isReadAlone = true}};
+}
+
+void checkOutput(const Output &output) {
+  const std::string &path = output.path;
+  std::error_code error;
+  if (output.isFolder) {
     fs::path folder = fs::path(path) / "";
-    std::error_code error;
     while (!fs::exists(folder, error) && folder.has_relative_path())
       folder = folder.parent_path();
-    checkFolder(path, folder.empty() ? "." : folder);
+    return checkFolder(path, folder.empty() ? "." : folder);
   }
+  const bool exists = fs::exists(path, error);
+  if (fs::is_directory(path, error))
+    fail("cannot write ", path, ": it is a folder");
+  if (exists && !output.isAppended && !fs::is_regular_file(path, error))
+    fail("cannot write ", path, ": it must be a regular file");
+  if (exists && output.isAppended)
+    return checkWritable(path);
+  fs::path folder = fs::path(path).parent_path();
+  if (!exists || !output.isReadAlone)
+    checkFolder(path, folder.empty() ? "." : folder);
+}
+
+/// Finds out before the run, not after it, that its results cannot be written. `isFirst`: whether this is process 0.
+void checkOutputs(const Options &options, bool isFirst) {
+  for (const Output &output : outputsOf(options))
+    if (!output.path.empty() && (isFirst || output.isOfEach))
+      checkOutput(output);
 }
 
 /// The first failure of a rank stops the others; theirs (PeerLost) are its echo and
@@ -217,7 +224,8 @@ Start startOf(const Launch &launch, const Image &image, const Options &options, 
     start.begin.seed = options.seed;
   if (const std::optional<uint64_t> &shuffle = start.begin.shuffle; options.trains() && shuffle != options.data.shuffle)
     fail("checkpoint ", start.checkpoint->folder(), " was written with ",
-         shuffle ? "--shuffle=" + std::to_string(*shuffle) : std::string("no --shuffle"), ": give the same to go on");
+         shuffle ? "--shuffle=" + std::to_string(*shuffle) + ": give the same to go on"
+                 : std::string("no --shuffle: leave it out to go on"));
   return start;
 }
 
@@ -284,6 +292,20 @@ std::vector<RankResult> runThreads(const SharedRun &shared, const std::vector<in
   return results;
 }
 
+/// Tells of a run that does not do what its options seem to ask for: because its steps were done before, or because it
+/// ends before its warm-up does.
+void printStepNotes(const Options &options, int64_t done, int64_t steps) {
+  if (!options.trains())
+    return;
+  if (done >= steps)
+    std::cerr << message("note: the run has ", steps, steps == 1 ? " step" : " steps",
+                         " in all, which were done before: nothing more is trained (a larger --steps goes on)\n");
+  else if (options.rate.restart == 0 && options.rate.warmup > steps)
+    std::cerr << message("note: --warmup=", options.rate.warmup, " is longer than the run of ", steps,
+                         steps == 1 ? " step" : " steps", ": the learning rate ends at ", options.rate.at(steps, steps),
+                         " of ", options.rate.base, "\n");
+}
+
 /// Prints what the data and the weights have to say.
 void printNotes(const Batches &batches, const ModelWeights &weights) {
   for (const std::vector<std::string> &notes : {batches.notes(), weights.notes()})
@@ -347,6 +369,7 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
       fail("--eval-average needs a trained step, before which parameters have no averages: give --checkpoint");
     if (launch.process == 0) {
       printNotes(batches, *weights);
+      printStepNotes(options, start.begin.step, steps);
       writeOptions(options, image);
     }
     if (world)
@@ -391,7 +414,7 @@ void printAllInfos(const Worlds &worlds, const Options &options) {
   std::cout << "worlds   " << worlds.text() << ": as many as a launcher starts, or --ranks=N\n";
   for (const dtcc_world &world : worlds.all()) {
     Image image(world.image, world.kernel_count);
-    std::cout << "\n" << printable(infoText(image, Forecast::of(image), options.choices));
+    std::cout << "\n" << printable(infoText(image, Forecast::of(image), options));
   }
 }
 
@@ -406,7 +429,7 @@ void printInfo(const Worlds &worlds, const Image &image, const Options &options)
     checkOutputs(options, /*isFirst=*/true);
     writeWhole(options.profile, forecast->trace());
   }
-  std::cout << printable(infoText(image, forecast, options.choices));
+  std::cout << printable(infoText(image, forecast, options));
 }
 
 } // namespace

@@ -69,6 +69,21 @@ public:
   ~RankRun() { shared.transport.tellWhere(nullptr); }
 
   RankResult run() {
+    begin();
+    if (shared.options.generate.isAsked())
+      return finish(base.step, evaluation.generate(shared.begin.seed) ? Status::Done : Status::Interrupted);
+    startMetrics();
+    forwardBuffers.emplace(rank, *device);
+    if (shared.options.evaluation.only)
+      return finish(base.step, evaluate(base.step) ? Status::Done : Status::Interrupted);
+    startCheckpoints();
+    lendRooms();
+    return train();
+  }
+
+private:
+  /// Opens what the rank computes and communicates with, and gives it the state that it goes on from.
+  void begin() {
     openCommunicators();
     rank.mayDropRows = shared.options.mayDropRows;
     executor.bind();
@@ -80,22 +95,17 @@ public:
     executor.begin();
     if (overlaps())
       device->overlap();
-    if (shared.options.generate.isAsked())
-      return finish(base.step, evaluation.generate(shared.begin.seed) ? Status::Done : Status::Interrupted);
-    startMetrics();
-    forwardBuffers.emplace(rank, *device);
-    if (shared.options.evaluation.only) {
-      bool whole = evaluate(base.step);
-      return finish(base.step, whole ? Status::Done : Status::Interrupted);
-    }
+  }
+
+  void startCheckpoints() {
     if (!shared.options.checkpoint.empty())
       writer.emplace(shared.options.checkpoint, shared.disks, shared.identity, shared.options.keep, rank,
                      shared.launch.launcher.empty() ? image.mesh().ranks() : shared.launch.nodeProcesses);
     if (writer && shared.options.checkpointEvery > 0)
       writer->reserve();
+  }
 
-    lendRooms();
-
+  RankResult train() {
     Agreed agreed = agree({interruptRequested(), Verdict::Good, false, false, guard.limit()});
     int64_t step = base.step;
     while (step < shared.steps && !agreed.ends()) {
@@ -129,7 +139,6 @@ public:
     return finish(step, Status::Done);
   }
 
-private:
   bool overlaps() const { return shared.options.overlap && shared.transport.isConcurrent(); }
 
   void openCommunicators() {
@@ -207,6 +216,8 @@ private:
       writer->finish();
     if (metrics)
       metrics->end(step, status == Status::Interrupted);
+    if (rank.abi.rank == 0 && status == Status::Interrupted)
+      std::cerr << interruptionText(step);
     if (metrics && !metrics->failure().empty() && (status == Status::Done || status == Status::Write)) {
       status = Status::Write;
       ending = metrics->failure();
@@ -219,6 +230,18 @@ private:
       std::fputs(summaryText(image, *trace, peak()).c_str(), stderr);
     trace->merge(*traceOfStreams);
     return {status, ending, trace->json(image, rank.abi.rank, shared.origin)};
+  }
+
+  /// Says how far an interrupted run came, and what is left of it.
+  std::string interruptionText(int64_t step) const {
+    if (!shared.options.trains())
+      return "note: interrupted\n";
+    if (step == 0)
+      return message("note: interrupted before the first of ", shared.steps, " steps\n");
+    std::string text = message("note: interrupted behind step ", step, " of ", shared.steps);
+    if (newest)
+      return text + ": --resume goes on from " + checkpointPath(shared.options.checkpoint, *newest) + "\n";
+    return text + (writer ? "\n" : ": its state is not kept, for want of --checkpoint=FOLDER\n");
   }
 
   /// The peak rate of this rank's arithmetic: a GPU's by its data sheet, else that of a large product on the rank's

@@ -53,7 +53,7 @@ std::string differenceOf(const CheckpointReader &reader, const Options &options,
                          const RunIdentity &identity) {
   std::string model(image.string(image.header().model));
   if (!reader.model().empty() && reader.model() != model)
-    return message("the model ", reader.model(), ", and this program trains ", model);
+    return message("the model '", reader.model(), "', and this program trains '", model, "'");
   const RunIdentity &saved = reader.identity();
   if (!saved.optimizer.empty() && !identity.optimizer.empty() &&
       rulesOf(saved.optimizer) != rulesOf(identity.optimizer))
@@ -63,7 +63,10 @@ std::string differenceOf(const CheckpointReader &reader, const Options &options,
   for (const DataIdentity &one : saved.data)
     for (const DataIdentity &other : identity.data)
       if (one.input == other.input && !(one == other))
-        return message("the data ", one.text(), " for the input '", one.input, "', and this run has ", other.text());
+        return message("the data ", one.text(), " for the input '", one.input, "', and this run has ", other.text(),
+                       one.name == other.name && one.bytes == other.bytes
+                           ? " (another content, or another --eval-fraction, --eos, --bos or --documents)"
+                           : "");
   return {};
 }
 

@@ -54,18 +54,13 @@ void declareGeneration(CLI::App &app, GenerateOptions &options, std::string &pro
   generation.number("--stop-token", options.stop, 0, "End behind this token");
 }
 
-/// The defaults of the rate are those with which the program was compiled.
+/// The rate that the program was compiled with is the default.
 void declareRate(DeclaredGroup &training, LearningRate &rate) {
   training.number("--lr", rate.base, 0, "Learning rate")->capture_default_str();
-  const Words<LearningRate::Schedule> schedules{{"constant", LearningRate::Constant},
-                                                {"linear", LearningRate::Linear},
-                                                {"cosine", LearningRate::Cosine},
-                                                {"wsd", LearningRate::WarmupStableDecay},
-                                                {"inverse-sqrt", LearningRate::InverseSqrt}};
-  std::string compiled = "constant";
-  for (const auto &[name, schedule] : schedules)
-    compiled = schedule == rate.schedule ? name : compiled;
-  training.word("--lr-schedule", rate.schedule, schedules, compiled, "How the rate goes on after warm-up");
+  Words<LearningRate::Schedule> schedules;
+  for (const char *name : LearningRate::scheduleNames)
+    schedules.emplace_back(name, static_cast<LearningRate::Schedule>(schedules.size()));
+  training.word("--lr-schedule", rate.schedule, schedules, "constant", "How the rate goes on after warm-up");
   training.number("--warmup", rate.warmup, 0, "Steps over which the learning rate rises from 0")->capture_default_str();
   training.number("--min-lr", rate.least, 0, "Rate to which --lr-schedule falls")->capture_default_str();
   training.number("--decay-steps", rate.decaySteps, 1,

@@ -22,6 +22,8 @@ namespace dtcc::rt {
 
 struct LearningRate {
   enum Schedule { Constant = 0, Linear = 1, Cosine = 2, WarmupStableDecay = 3, InverseSqrt = 4 };
+  /// The words of --lr-schedule, by Schedule.
+  static constexpr const char *scheduleNames[] = {"constant", "linear", "cosine", "wsd", "inverse-sqrt"};
   double base = 0;
   Schedule schedule = Constant;
   int64_t warmup = 0;

@@ -24,8 +24,6 @@ namespace {
 Options compiledOptions(const dtcc_training &training) {
   Options options;
   options.rate.base = training.lr;
-  options.rate.schedule = static_cast<LearningRate::Schedule>(training.schedule);
-  options.rate.warmup = training.warmup;
   options.seed = training.seed;
   return options;
 }
@@ -37,7 +35,9 @@ std::string suggestion(const CLI::App &app, const std::vector<std::string> &argu
     if (word.rfind("--", 0) != 0 || app.get_option_no_throw(word))
       continue;
     std::string best = nearestOption(app, word);
-    return "unknown option " + word + (best.empty() ? std::string() : "; did you mean " + best + "?");
+    return "unknown option " + word +
+           (best.empty() ? "; what is fixed when a model is compiled is an option of dtcc"
+                         : "; did you mean " + best + "?");
   }
   return "";
 }

@@ -46,16 +46,19 @@ std::set<int64_t> Worlds::numbers() const {
 
 std::string Worlds::text() const { return listOf(numbers(), " or ") + (rows.back().ranks == 1 ? " rank" : " ranks"); }
 
+static std::string startedText(const std::string &launcher, int64_t processes) {
+  return message(launcher, " started ", processes, processes == 1 ? " process" : " processes");
+}
+
 void Worlds::check(const Launch &launch, int64_t asked) const {
   const bool isStarted = !launch.launcher.empty() && launch.launcher != "hand";
   const int64_t wanted = isStarted ? launch.processes : asked;
   if (isStarted && asked > 0 && asked != wanted)
-    failWith(Status::Usage, "--ranks says ", asked, ", and ", launch.launcher, " started ", wanted, " processes");
+    failWith(Status::Usage, "--ranks says ", asked, ", and ", startedText(launch.launcher, wanted));
   std::set<int64_t> there = numbers();
   if (wanted == 0 || there.count(wanted))
     return;
-  const std::string said =
-      isStarted ? message(launch.launcher, " started ", wanted, " processes") : message("--ranks says ", wanted);
+  const std::string said = isStarted ? startedText(launch.launcher, wanted) : message("--ranks says ", wanted);
   if (there.size() == 1)
     fail("the plan has ", text(), ", and ", said, ": start ", rows[0].ranks, ", or compile for ", wanted);
   std::string with;

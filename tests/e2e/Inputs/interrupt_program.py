@@ -6,9 +6,10 @@ import subprocess
 import sys
 
 for number in (signal.SIGINT, signal.SIGTERM):
-    with subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         line = running.stdout.readline()
         running.send_signal(number)
         running.stdout.read()
+        print(running.stderr.read(), end="")
         if not line.startswith("step ") or running.wait(60) != 3:
             sys.exit(f"{number!r} after '{line.strip()}': status {running.returncode}")
