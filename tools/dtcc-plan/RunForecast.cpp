@@ -78,7 +78,7 @@ void dtcc::printForecast(const RunForecast &forecast, llvm::raw_ostream &stream)
     printSoftware(forecast.software, stream);
   stream << formatv("  {0,-38} {1,12}   {2}\n", "a step", secondsOf(total, total), forecast.note);
   for (const StepPart &part : stepParts())
-    if (double seconds = forecast.step.*part.seconds; seconds > 0 && !forecast.measured)
+    if (double seconds = forecast.step.*part.seconds; seconds > 1e-6 * total && !forecast.measured)
       stream << formatv("    {0,-40} {1,8} {2,4:f0} %\n", part.name, secondsOf(seconds, total), 100 * seconds / total);
   stream << formatv("  {0,-38} {1,10}", forecast.items + " a second", formatCount(uint64_t(forecast.itemsPerSecond())));
   if (forecast.utilisation)
