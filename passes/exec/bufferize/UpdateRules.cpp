@@ -42,14 +42,18 @@ static Bufferizer::Destination destinationOf(spmd::AccumulateOp op, Bufferizer &
                                                                   : repeated    ? AddUnlessFirstSlot
                                                                                 : Overwrite};
 }
-/// Whether the producer of `value`, looking through views, stands after `op`.
+/// Whether the destination of what an op makes may be that of its operands: views, and joins of parts.
+static bool handsOn(Operation *producer) {
+  const OpRule *rule = findRule(producer);
+  return rule && (rule->isView || rule->aim);
+}
+
+/// Whether the producer of `value` stands after `op`, and so do those of the operands that may be made in its place.
 static bool isMadeBehind(Value value, Operation *op) {
   Operation *producer = value.getDefiningOp();
   if (!producer || producer->getBlock() != op->getBlock() || !op->isBeforeInBlock(producer))
     return false;
-  const OpRule *rule = findRule(producer);
-  return !rule || !rule->isView ||
-         llvm::all_of(producer->getOperands(), [&](Value of) { return isMadeBehind(of, op); });
+  return !handsOn(producer) || llvm::all_of(producer->getOperands(), [&](Value of) { return isMadeBehind(of, op); });
 }
 
 /// A kernel may have been put before what was added to the bucket before it: it cannot add there itself.
@@ -72,13 +76,12 @@ static bool isAddedTo(spmd::AccumulateOp op) {
   return false;
 }
 
-/// Whether `value` has one reader, and so has each that it is a view of.
+/// Whether `value` has one reader, and so has each that is in its place.
 static bool isReadOnce(Value value) {
   if (!value.hasOneUse())
     return false;
   Operation *producer = value.getDefiningOp();
-  const OpRule *rule = producer ? findRule(producer) : nullptr;
-  return !rule || !rule->isView || llvm::all_of(producer->getOperands(), isReadOnce);
+  return !producer || !handsOn(producer) || llvm::all_of(producer->getOperands(), isReadOnce);
 }
 
 static void aimAccumulate(Operation *operation, Bufferizer &b) {
