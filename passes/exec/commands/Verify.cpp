@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Checks the final program by the bytes that its commands touch, knowing nothing of
-// how it was made: rules V11 to V13 of docs/verification.md.
+// how it was made: rules V11 to V14 of docs/verification.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -236,6 +236,7 @@ private:
         return failure();
     SmallVector<CommandOpInterface> commands(phase.getOps<CommandOpInterface>());
     SmallVector<Touch> touches;
+    Sums sums;
     for (CommandOpInterface command : commands) {
       size_t first = touches.size();
       for (Access access : accessesOf(command)) {
@@ -243,7 +244,7 @@ private:
         if (access.reads && failed(checkWritten(touches.back())))
           return failure();
       }
-      if (failed(checkCellOrder(command)))
+      if (failed(checkCellOrder(command)) || failed(checkSums(command, sums)))
         return failure();
       for (const Touch &touch : llvm::drop_begin(touches, first))
         if (touch.writes)
@@ -289,6 +290,43 @@ private:
           return command.emitOpError("must read and write the cells of buffer @")
                  << in.view.getBuffer() << " in one order, got: " << from << " and " << to;
       }
+    return success();
+  }
+
+  /// By buffer, what was added to and has not been read since in a phase.
+  using Sums = llvm::DenseMap<BufferOp, SmallVector<Touch>>;
+
+  /// What is added to bytes is read before they are overwritten: the terms of a gradient are added up in its memory,
+  /// and the one that overwrites what was there is the first.
+  LogicalResult checkSums(CommandOpInterface command, Sums &sums) const {
+    SmallVector<Access> accesses = llvm::to_vector(accessesOf(command));
+    for (const Access &access : accesses)
+      if (access.reads)
+        if (auto added = sums.find(bufferOf(access.view)); added != sums.end())
+          llvm::erase_if(added->second,
+                         [range = rangeOf(access.view)](const Touch &sum) { return sum.range.overlaps(range); });
+    for (Access access : accesses) {
+      if (!access.writes)
+        continue;
+      BufferOp buffer = bufferOf(access.view);
+      if (access.reads) {
+        sums[buffer].push_back({command, buffer, rangeOf(access.view), true});
+        continue;
+      }
+      // Strides, slots and blocks leave bytes between those that are written.
+      auto added = sums.find(buffer);
+      if (added == sums.end() || !isDense(access.view.getView().getType()) || access.view.getSlotStride() ||
+          access.view.getBlockOf())
+        continue;
+      const Range range = rangeOf(access.view);
+      for (const Touch &sum : added->second)
+        if (range.begin <= sum.range.begin && sum.range.end <= range.end) {
+          auto diagnostic = command.emitOpError("must not overwrite what was added to buffer @")
+                            << buffer.getSymName() << " and nobody read";
+          diagnostic.attachNote(sum.command->getLoc()) << "what was added";
+          return failure();
+        }
+    }
     return success();
   }
 

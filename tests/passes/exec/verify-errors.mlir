@@ -170,3 +170,43 @@ exec.program @step mesh @mesh {
   exec.phase @p repeat 2147483648 {
   }
 }
+
+// -----
+
+// The first term of a sum behind the second.
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
+exec.program @step mesh @mesh {
+  exec.arena @a : 192
+  exec.buffer @x : 64 in @a at 0 persistent
+  exec.buffer @y : 64 in @a at 64 persistent
+  exec.phase @p {
+    %x = exec.view @x[0] : memref<16xf32>
+    %part = exec.view @y[4] : memref<f32>
+    %whole = exec.view @y[0] : memref<16xf32>
+    // expected-note@+1 {{what was added}}
+    exec.library "sum_squares" ins(%x : memref<16xf32>) outs(%part : memref<f32>) [1] {updates}
+    // expected-error@+1 {{must not overwrite what was added to buffer @y and nobody read}}
+    exec.copy ins(%x : memref<16xf32>) outs(%whole : memref<16xf32>)
+  }
+}
+
+// -----
+
+// What was read since may be overwritten, and so may what lies beside it.
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
+exec.program @step mesh @mesh {
+  exec.arena @a : 192
+  exec.buffer @x : 64 in @a at 0 persistent
+  exec.buffer @y : 64 in @a at 64 persistent
+  exec.phase @p {
+    %x = exec.view @x[0] : memref<16xf32>
+    %part = exec.view @y[4] : memref<f32>
+    %beside = exec.view @y[8] : memref<14xf32>
+    %some = exec.view @x[0] : memref<14xf32>
+    %whole = exec.view @y[0] : memref<16xf32>
+    exec.library "sum_squares" ins(%x : memref<16xf32>) outs(%part : memref<f32>) [1] {updates}
+    exec.copy ins(%some : memref<14xf32>) outs(%beside : memref<14xf32>)
+    exec.copy ins(%whole : memref<16xf32>) outs(%x : memref<16xf32>)
+    exec.copy ins(%x : memref<16xf32>) outs(%whole : memref<16xf32>)
+  }
+}
