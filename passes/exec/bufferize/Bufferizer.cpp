@@ -109,7 +109,7 @@ void Bufferizer::aim(Value value, const Place &place, int64_t accumulate) {
   if (!handsOn && !writes)
     return;
   const bool rounds = place.element != cast<ShapedType>(value.getType()).getElementType();
-  if (rounds && !handsOn && !(rule->mayRound && rule->mayRound(value, place.element)))
+  if (rounds && !handsOn && !(rule->mayRound && rule->mayRound(value, place.element, *this)))
     return;
   // A value that is accumulated into another buffer, or rounded there, has no buffer of its own, so nothing else may
   // read it.

@@ -110,6 +110,7 @@ public:
                   mlir::ArrayRef<bool> accumulates = {});
 
   bool packsRows() const { return targetMemory.packsRows; }
+  bool plansWorkspace() const { return targetMemory.plansWorkspace; }
   bool splitsSums() const { return targetMemory.splitsSums; }
   bool channelsLast() const { return targetMemory.channelsLast; }
   const spmd::Mesh &mesh() const { return theMesh; }

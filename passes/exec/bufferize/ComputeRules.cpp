@@ -63,5 +63,5 @@ static LogicalResult lowerFused(FusedOp op, Bufferizer &b) {
 void dtcc::exec::addComputeRules(OpRules &rules) {
   OpRule &fused = rules[FusedOp::getOperationName()] = ruleOf<FusedOp, lowerFused>();
   fused.writesStrided = fused.accumulates = true;
-  fused.mayRound = [](Value, Type) { return true; };
+  fused.mayRound = [](Value, Type, const Bufferizer &) { return true; };
 }

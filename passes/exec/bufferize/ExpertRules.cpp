@@ -215,4 +215,11 @@ void dtcc::exec::addExpertRules(OpRules &rules) {
   OpRule &grouped = rules[graph::GroupedContractOp::getOperationName()] =
       ruleOf<graph::GroupedContractOp, lowerGrouped>();
   grouped.writesStrided = grouped.accumulates = true;
+  // Kernels of GPUs round a sum over the rows of a group once; products of processors are of blocks of rows, each of
+  // which would be rounded. Kernels write the type of the factors, or f32.
+  grouped.mayRound = [](Value result, Type type, const Bufferizer &b) {
+    auto op = result.getDefiningOp<graph::GroupedContractOp>();
+    return b.plansWorkspace() && getElementTypeOrSelf(op.getLhs()) == type &&
+           graph::GroupedSpec::parse(op.getSpec(), op.getRows()).byGroup;
+  };
 }

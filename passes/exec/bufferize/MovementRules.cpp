@@ -175,7 +175,7 @@ void dtcc::exec::addMovementRules(OpRules &rules) {
   auto join = [](OpRule rule, void (*aim)(Operation *, Bufferizer &)) {
     rule.writesStrided = rule.accumulates = true;
     // Each part is written by its producer, or by a kernel that rounds it.
-    rule.mayRound = [](Value, Type) { return true; };
+    rule.mayRound = [](Value, Type, const Bufferizer &) { return true; };
     rule.aim = aim;
     return rule;
   };

@@ -30,7 +30,7 @@ struct OpRule {
   bool writesStrided = false;
   bool accumulates = false;
   /// Whether a result may be written in a narrower float type than its own, rounded behind a sum; null: none may.
-  bool (*mayRound)(mlir::Value result, mlir::Type type) = nullptr;
+  bool (*mayRound)(mlir::Value result, mlir::Type type, const Bufferizer &) = nullptr;
   /// Hands the destinations of results on to operands.
   void (*aim)(mlir::Operation *, Bufferizer &) = nullptr;
 };

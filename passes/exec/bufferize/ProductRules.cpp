@@ -344,7 +344,7 @@ void dtcc::exec::addProductRules(OpRules &rules) {
   OpRule &contract = rules[graph::ContractOp::getOperationName()] = ruleOf<graph::ContractOp, lowerContract>();
   OpRule &product = rules[ProductOp::getOperationName()] = ruleOf<ProductOp, lowerProduct>();
   // Libraries write the type of the factors, or f32; sums beside a product have its type.
-  contract.mayRound = product.mayRound = [](Value result, Type type) {
+  contract.mayRound = product.mayRound = [](Value result, Type type, const Bufferizer &) {
     Operation *op = result.getDefiningOp();
     auto product = dyn_cast<ProductOp>(op);
     return graph::elementOf(op->getOperand(0)) == type && !(product && product.getSums());
