@@ -1,0 +1,168 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Trains random graphs by dtcc under many plans, and compares losses and gradients with PyTorch in double precision.
+
+    compare_plans.py --seeds 0:12 --plans 3                           # three plans a seed, drawn
+    compare_plans.py --seeds 17:18 --plans "tp=2" "dp=2 --zero=3"     # these plans
+
+Each plan is compared by the loss of the first step, by the gradient of each parameter, which is its change under one SGD step
+of rate 1, and by the losses of three steps of a small rate. Each of them may differ from PyTorch's by REACH relative to the
+greatest, or by four times the difference of PyTorch in single precision. A graph is left out if PyTorch in single precision
+differs by more than UNSURE. A plan that dtcc refuses with a message is counted, and is no failure.
+
+Prints the seed, the plan, the parameter and both values for each difference, and keeps the folder of the seed. The exit status
+is 1 if anything differs, crashes or takes too long.
+"""
+import argparse
+import collections
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+
+import numpy
+import torch
+from safetensors.numpy import load_file
+
+import random_operations
+from random_graphs import BATCH
+
+PLANS = ["dp=1", "dp=2", "dp=4", "dp=2 --zero=1 --microbatches=2", "dp=2 --zero=2", "dp=2 --zero=3", "dp=4 --zero=3",
+         "tp=2", "tp=3", "tp=4", "tp=2 --sequence-parallel=on", "dp=2,tp=2 --zero=2", "cp=2", "dp=2,cp=2",
+         "pp=2 --microbatches=2 --schedule=1f1b", "pp=2 --microbatches=4 --schedule=zero-bubble", "pp=3 --microbatches=2",
+         "tp=2,pp=2 --microbatches=2", "dp=1 --microbatches=2", "dp=1 --microbatches=4 --recompute=full",
+         "dp=1 --recompute=full", "dp=1 --recompute=selective", "dp=1 --update=early", "dp=2 --zero=3 --update=early"]
+STEPS, REACH, UNSURE, SECONDS = 3, 2e-4, 1e-3, 120
+
+
+class Failed(Exception):
+    pass
+
+
+class Refused(Exception):
+    pass
+
+
+def call(words, folder):
+    try:
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{os.path.basename(words[0])} takes more than {SECONDS} s")
+    if done.returncode in (1, 2) and "error: " in done.stderr and words[0] != "./program":
+        raise Refused(done.stderr.split("error: ", 1)[1].splitlines()[0])
+    if done.returncode:
+        raise Failed(f"{os.path.basename(words[0])} ends with {done.returncode}: {' '.join(done.stderr.split())[-400:]}")
+
+
+def losses_of(path):
+    with open(path) as file:
+        return [row["loss"] for row in map(json.loads, file) if "loss" in row]
+
+
+def train(dtcc, plan, rate, folder):
+    """The loss of one step of rate 1 and those of some of a small rate, and each parameter after the step of rate 1."""
+    mesh, *options = plan.split()
+    options += [f"--bind=batch={BATCH}", f"--mesh={mesh}", "--optimizer=sgd:lr=1"]
+    call([dtcc, "model.onnx", *options, "-o", "program"], folder)
+    run = ["./program", "--data=data"]
+    call([*run, "--steps=1", "--metrics=one.jsonl", "--save=saved.safetensors"], folder)
+    call([*run, f"--steps={STEPS}", f"--lr={rate}", "--metrics=some.jsonl"], folder)
+    losses = losses_of(os.path.join(folder, "one.jsonl")) + losses_of(os.path.join(folder, "some.jsonl"))
+    return losses, load_file(os.path.join(folder, "saved.safetensors"))
+
+
+def relative(got, wanted, least):
+    """The greatest difference, relative to the greatest value, where it lies."""
+    error = numpy.abs(got - wanted)
+    at = tuple(int(i) for i in numpy.unravel_index(numpy.nan_to_num(error, nan=numpy.inf).argmax(), error.shape))
+    return float(error[at]) / max(float(numpy.abs(wanted).max()), least), at
+
+
+def differences(graph, losses, saved, exact, rounded):
+    """A line for each difference from PyTorch: `exact` is in double precision, `rounded` in single."""
+    names = ["loss", *(f"loss of step {step} of {STEPS}" for step in range(1, STEPS + 1))]
+    wanted, single = ([each[0][0], *each[0]] for each in (exact, rounded))
+    if len(losses) != len(names):
+        yield f"{len(losses)} losses instead of {len(names)}"
+    for name, got, want, own in zip(names, losses, wanted, single):
+        if not abs(got - want) <= max(REACH, 4 * abs(own - want)) * max(1, abs(want)):
+            yield f"{name}: {got:.7g}, PyTorch: {want:.7g}"
+    least = 0.02 * max(float(numpy.abs(slope).max()) for slope in exact[1].values()) + 1e-3
+    for value in graph.parameters:
+        start, want = value.cells.detach().numpy(), exact[1][value.name]
+        if value.name not in saved:
+            if want.any():  # Without a gradient it is no parameter to dtcc.
+                yield f"{value.name}{value.shape} is not saved"
+            continue
+        got = start - saved[value.name].astype(numpy.float64)
+        error, at = relative(got, want, least)
+        step = 1e-6 * float(numpy.abs(start).max()) / least  # A parameter in single precision tells its change no better.
+        if not error <= max(REACH, 4 * relative(rounded[1][value.name], want, least)[0]) + step:
+            yield f"gradient of {value.name}{value.shape} at {list(at)}: {got[at]:.7g}, PyTorch: {want[at]:.7g}"
+
+
+def compare(seed, plans, given, counts):
+    """Trains the graph of a seed under each plan. Returns whether all agree."""
+    graph = random_operations.build(seed, given.size)
+    _, slopes = graph.train(1, 0)
+    rate = float(f"{0.02 / max(1, *(numpy.abs(slope).max() for slope in slopes.values())):.3g}")
+    exact, rounded = graph.train(STEPS, rate), graph.train(STEPS, rate, torch.float32)
+    unsure = max(relative(rounded[1][name], slope, 1e-2)[0] for name, slope in exact[1].items())
+    if not max([unsure, *(abs(a - b) / max(1, abs(a)) for a, b in zip(exact[0], rounded[0]))]) <= UNSURE:
+        counts["graphs left out"] += 1
+        return True
+    folder, good = os.path.join(given.keep, f"seed-{seed}"), True
+    shutil.rmtree(folder, ignore_errors=True)
+    graph.write(folder)
+    for plan in plans:
+        if graph.normalizes_batch and "microbatches" in plan:
+            continue  # Each micro-batch has statistics of its own.
+        try:
+            found = list(differences(graph, *train(given.dtcc, plan, rate, folder), exact, rounded))
+            counts["plans agree" if not found else "plans differ"] += 1
+        except Refused as refusal:
+            found = []
+            counts["plans refused"] += 1
+            if given.refusals:
+                print(f"seed {seed}, plan {plan}: refused: {refusal}", flush=True)
+        except Failed as failure:
+            found = [str(failure)]
+            counts["plans fail"] += 1
+        for line in found:
+            print(f"seed {seed}, plan {plan}: {line}", flush=True)
+        good &= not found
+    if good:
+        shutil.rmtree(folder)
+    else:
+        print(f"seed {seed}: kept in {folder}", flush=True)
+    return good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", default="0:12", metavar="A:B", help="the seeds from A up to B, without B (default: 0:12)")
+    parser.add_argument("--plans", nargs="+", default=["5"], metavar="PLAN",
+                        help="meshes with options of dtcc, \"all\", or how many to draw for each seed (default: 5)")
+    parser.add_argument("--keep", default="random-graphs", metavar="FOLDER",
+                        help="where folders of failures stay (default: random-graphs)")
+    parser.add_argument("--size", type=int, default=10, help="operations of a graph (default: 10)")
+    parser.add_argument("--refusals", action="store_true", help="print the messages of plans that dtcc refuses")
+    parser.add_argument("--dtcc", default="dtcc", metavar="PROGRAM", help="the compiler (default: that on the path)")
+    given = parser.parse_args()
+    given.dtcc = shutil.which(given.dtcc) or parser.error(f"no such program: {given.dtcc}")
+    given.dtcc = os.path.abspath(given.dtcc)
+    torch.set_num_threads(1)
+    counts, good = collections.Counter(), True
+    for seed in range(*map(int, given.seeds.split(":"))):
+        plans = PLANS if given.plans == ["all"] else given.plans
+        if given.plans[0].isdigit():
+            plans = random.Random(seed).sample(PLANS, int(given.plans[0]))
+        good &= compare(seed, plans, given, counts)
+    print(", ".join(f"{count} {what}" for what, count in sorted(counts.items())))
+    return 0 if good and counts["plans agree"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random training graphs, as ONNX and as functions of PyTorch side by side.
+
+A graph starts with a pool of values: data, and parameters combined with them. `build` of random_operations.py draws operations
+that read values of the pool, and puts their results into it. The loss is a sum over the values that nothing reads. Sizes are
+small and often odd or 1. A parameter may be drawn again, so that several nodes read it whole or in parts, and an operation may
+get the same operand twice. A seed always gives the same graph.
+"""
+import dataclasses
+import math
+import os
+import random
+from typing import Callable
+
+import numpy
+import onnx
+import torch
+
+BATCH = 4
+MOST_CELLS, MOST_RANK, LARGEST = 6000, 5, 20.0
+
+
+class Unfit(Exception):
+    """The drawn operation cannot be added to this graph: another one is drawn."""
+
+
+@dataclasses.dataclass(eq=False)
+class Value:
+    """A tensor of the graph: its name in ONNX and its cells in double precision."""
+    name: str
+    cells: torch.Tensor
+    batched: bool  # Dimension 0 is the batch.
+
+    shape = property(lambda self: list(self.cells.shape))
+    rank = property(lambda self: self.cells.dim())
+    free = property(lambda self: list(range(int(self.batched), self.rank)))  # the dimensions besides the batch
+
+
+@dataclasses.dataclass
+class Node:
+    kind: str
+    operands: list
+    results: list
+    compute: Callable  # the cells of the results, from those of the operands
+    attributes: dict
+
+
+class RandomGraph:
+    def __init__(self, seed):
+        self.draw, self.numbers = random.Random(seed), numpy.random.default_rng(seed)
+        self.nodes, self.inputs, self.parameters, self.constants, self.pool, self.losses = [], [], [], [], [], []
+        self.normalizes_batch = False  # Statistics of a batch: those of a micro-batch are others.
+        self.count = 0
+        choose = self.draw.choice
+        x = self.numbers.standard_normal([BATCH] + [choose([1, 2, 3, 4, 5, 6, 8]) for _ in range(choose([1, 2, 2, 3, 3]))])
+        x = self.input("x", (numpy.round(x * 2) / 2 if self.draw.random() < 0.25 else x).astype(numpy.float32))  # ties
+        sequence, self.classes = choose([1, 2, 4, 6, 7]), choose([3, 5, 8])
+        self.ids = self.input("ids", self.numbers.integers(0, self.classes, [BATCH, sequence]))
+        labels = self.numbers.integers(0, self.classes, [BATCH, sequence])
+        labels[self.numbers.random(labels.shape) < 0.3] = -1
+        labels[:, 0] = 0
+        self.labels = self.input("labels", labels)
+        self.put(x)
+        self.put(self.node("Mul", [x, self.parameter_for(x)], torch.mul))
+        table = self.parameter([self.classes, choose([1, 2, 3, 4, 8])])
+        self.put(self.node("Gather", [table, self.ids], lambda t, i: t[i], batched=True))
+        self.put(self.parameter([choose([2, 3, 4, 6]), choose([1, 2, 3, 4, 5])]))
+
+    def name(self, letter):
+        self.count += 1
+        return f"{letter}{self.count}"
+
+    def input(self, name, cells):
+        cells = torch.tensor(cells)
+        self.inputs.append(Value(name, cells.double() if cells.is_floating_point() else cells, True))
+        return self.inputs[-1]
+
+    def constant(self, cells):
+        """A float32 or int64 constant."""
+        cells = torch.tensor(numpy.asarray(cells))
+        self.constants.append(Value(self.name("c"), cells.double() if cells.is_floating_point() else cells.long(), False))
+        return self.constants[-1]
+
+    def parameter(self, shape, scale=1.0):
+        """A new parameter, or one of this shape that the graph has."""
+        same = [p for p in self.parameters if p.shape == list(shape)]
+        if same and self.draw.random() < 0.4:
+            return self.draw.choice(same)
+        cells = torch.tensor((self.numbers.standard_normal(shape) * scale).astype(numpy.float32)).double()
+        self.parameters.append(Value(self.name("p"), cells.requires_grad_(), False))
+        if self.draw.random() < 0.3:
+            self.put(self.parameters[-1])
+        return self.parameters[-1]
+
+    def parameter_for(self, x):
+        """A parameter that broadcasts to a value, whose batch it does not have."""
+        shape = [1 if self.draw.random() < 0.3 else size for size in x.shape[1:]]
+        shape = shape[self.draw.randint(0, len(shape)):] or [1]
+        return self.parameter([1] * (x.rank - len(shape)) + shape if self.draw.random() < 0.15 else shape)
+
+    def node(self, kind, operands, compute, results=1, batched=None, **attributes):
+        """Adds a node. An operand is a value, or None for one that is left out."""
+        there = [operand for operand in operands if operand]
+        cells = compute(*(operand.cells for operand in there))
+        batched = any(operand.batched for operand in there) if batched is None else batched
+        made = [Value(self.name("v"), each, batched) for each in (cells if results > 1 else [cells])]
+        self.nodes.append(Node(kind, operands, made, compute, attributes))
+        return made[0] if results == 1 else made
+
+    def put(self, value):
+        """Lets later nodes read a value, unless it is too large. Its magnitude stays small too."""
+        if value.cells.numel() > MOST_CELLS or value.rank > MOST_RANK or not torch.isfinite(value.cells).all():
+            return
+        if value.cells.numel() and value.cells.abs().max() > LARGEST:
+            value = self.node("Tanh", [value], torch.tanh)
+        self.pool.append(value)
+
+    def pick(self, fits):
+        """A value of the pool that fits, rather one of the last."""
+        found = [value for value in self.pool if fits(value)]
+        if not found:
+            raise Unfit
+        return found[max(self.draw.randrange(len(found)), self.draw.randrange(len(found)))]
+
+    def axis(self, x, fits=lambda size: True):
+        """A dimension of a value besides its batch, from the front and as an attribute may write it."""
+        axes = [axis for axis in x.free if fits(x.shape[axis])]
+        if not axes:
+            raise Unfit
+        axis = self.draw.choice(axes)
+        return axis, axis - x.rank if self.draw.random() < 0.4 else axis
+
+    def add_loss(self):
+        """The loss: a sum of the losses so far and of one for each value that nothing reads."""
+        read = {operand for node in self.nodes for operand in node.operands}
+        ends = [value for value in self.pool if value not in read and value.cells.requires_grad]
+        if not any(value.batched for value in ends):
+            ends.append(self.pool[1])
+        for value in ends:
+            form = self.draw.randrange(3)
+            if form == 0:
+                value = self.node("Mul", [value, value], torch.mul)
+            elif form == 1:
+                value = self.node("Tanh", [value], torch.tanh)
+            else:
+                shape = value.shape[int(value.batched):]
+                weights = self.constant(self.numbers.standard_normal(math.prod(shape)).astype(numpy.float32))
+                sizes = self.constant(numpy.array(shape, numpy.int64))
+                weights = self.node("Reshape", [weights, sizes], lambda x, _, shape=shape: x.reshape(shape))
+                value = self.node("Mul", [value, weights], torch.mul)
+            if value.cells.numel() < 64 and self.draw.random() < 0.5:
+                self.losses.append(self.node("ReduceSum", [value], torch.sum, batched=False, keepdims=0))
+            else:
+                self.losses.append(self.node("ReduceMean", [value], torch.mean, batched=False, keepdims=0))
+        self.loss = self.node("Sum", self.losses, lambda *terms: sum(terms))
+        self.prune()
+
+    def prune(self):
+        """Removes what the loss does not reach."""
+        reached, kept = {self.loss}, []
+        for node in reversed(self.nodes):
+            if reached.intersection(node.results):
+                reached.update(operand for operand in node.operands if operand)
+                kept.append(node)
+        self.nodes = kept[::-1]
+        for values in (self.inputs, self.parameters, self.constants):
+            values[:] = [value for value in values if value in reached]
+
+    def write(self, folder):
+        """The model and its data."""
+        helper, number = onnx.helper, onnx.numpy_helper.from_array
+        os.makedirs(os.path.join(folder, "data"), exist_ok=True)
+        inputs = []
+        for value in self.inputs:
+            floats = value.cells.is_floating_point()
+            kind = onnx.TensorProto.FLOAT if floats else onnx.TensorProto.INT64
+            inputs.append(helper.make_tensor_value_info(value.name, kind, ["batch", *value.shape[1:]]))
+            cells = value.cells.numpy().astype(numpy.float32 if floats else numpy.int64)
+            numpy.save(os.path.join(folder, "data", value.name + ".npy"), cells)
+        def stored(value):
+            cells = value.cells.detach().numpy()
+            return number(cells.astype(numpy.float32 if value.cells.is_floating_point() else numpy.int64), value.name)
+        # Constants have nodes of their own: what is stored beside the nodes is trained, as are constant matrices of more than
+        # 64 cells.
+        nodes = [helper.make_node("Constant", [], [value.name], value=stored(value)) for value in self.constants]
+        nodes += [helper.make_node(node.kind, [operand.name if operand else "" for operand in node.operands],
+                                   [result.name for result in node.results], name=f"{node.kind}_{node.results[0].name}",
+                                   **node.attributes) for node in self.nodes]
+        loss = helper.make_tensor_value_info(self.loss.name, onnx.TensorProto.FLOAT, [])
+        graph = helper.make_graph(nodes, "random", inputs, [loss], [stored(value) for value in self.parameters])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
+        onnx.save(model, os.path.join(folder, "model.onnx"))
+
+    def train(self, steps, rate, dtype=torch.float64):
+        """PyTorch's losses of some steps of SGD, and the gradients of the first by the name of the parameter."""
+        def typed(cells):
+            return cells.to(dtype) if cells.is_floating_point() else cells
+        fixed = {value: typed(value.cells.detach()) for value in self.inputs + self.constants}
+        held = {value: typed(value.cells.detach().clone()).requires_grad_() for value in self.parameters}
+        losses, first = [], None
+        for _ in range(steps):
+            cells = {**fixed, **held}
+            for node in self.nodes:
+                found = node.compute(*(cells[operand] for operand in node.operands if operand))
+                cells.update(zip(node.results, found if len(node.results) > 1 else [found]))
+            losses.append(cells[self.loss].item())
+            slopes = torch.autograd.grad(cells[self.loss], list(held.values()), allow_unused=True)
+            slopes = [torch.zeros_like(p) if slope is None else slope for p, slope in zip(held.values(), slopes)]
+            first = first or {value.name: slope.double().numpy() for value, slope in zip(held, slopes)}
+            held = {value: (p - rate * slope).detach().requires_grad_() for (value, p), slope in zip(held.items(), slopes)}
+        return losses, first
+
