@@ -169,7 +169,7 @@ void AttentionCommand::runPart(const Rank &rank, const AttentionProblem &problem
   int64_t index = rank.groupIndex(keys);
   std::vector<AttentionRun> here = keyRuns(index, shift);
   std::vector<AttentionRun> rows = attentionRuns(rank.groupIndex(queries) * p.queries, p.queries,
-                                                 queryShards * p.queries, chunks, std::numeric_limits<int64_t>::max());
+                                                 queryShards * p.queries, chunks, queryLength);
   AttentionProblem whole = problem;
   for (int64_t back = 0; back < shift; ++back)
     whole.keysBefore += rowsOf(keyRuns(index, back));
