@@ -77,11 +77,11 @@ std::optional<PaddingContent> PaddingAnalysis::along(Operation *op, const Factor
   return all;
 }
 
-/// Evaluates a small instance of `op`, in which what walks `factor` holds `fillOf(operand)`
-/// and all else `rest`, and says what the result `result` holds (-1: the worst of all). The
+/// Evaluates a small instance of `op`, in which what walks `factor` holds `fillOf(operand)`,
+/// truth values `truth` and all else `rest`, and says what the result `result` holds (-1: the worst of all). The
 /// slice of a result at an index of a parallel factor depends on the slices there alone.
 static PaddingContent evaluateSmall(Operation *op, const FactorMap &map, int64_t result, int64_t factor,
-                                    llvm::function_ref<double(unsigned)> fillOf, double rest) {
+                                    llvm::function_ref<double(unsigned)> fillOf, double rest, bool truth) {
   auto reference = dyn_cast<ReferenceOpInterface>(op);
   if (!reference)
     return PaddingContent::Unknown;
@@ -98,8 +98,7 @@ static PaddingContent evaluateSmall(Operation *op, const FactorMap &map, int64_t
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     operands.push_back(small(op->getOperand(i), map.operands[i]));
     llvm::fill(operands.back().floats, llvm::is_contained(map.operands[i], factor) ? fillOf(i) : rest);
-    // A mask that hides everything is a case of its own, padded or not.
-    llvm::fill(operands.back().ints, operands.back().elementType.isInteger(1) ? 1 : 0);
+    llvm::fill(operands.back().ints, operands.back().elementType.isInteger(1) ? int64_t(truth) : 0);
   }
   for (auto [value, dims] : llvm::zip_equal(op->getResults(), map.results))
     results.push_back(small(value, dims));
@@ -123,19 +122,27 @@ static PaddingContent evaluateSmall(Operation *op, const FactorMap &map, int64_t
 static PaddingContent evaluateContents(Operation *op, const FactorMap &map, int64_t result, int64_t factor,
                                        llvm::function_ref<std::optional<PaddingContent>(unsigned)> heldBy) {
   std::optional<PaddingContent> all;
-  for (double fill : {0.0, 1.0, -1.0, 3.0, 20.0, -20.0})
-    for (double rest : {0.75, -1.5}) {
-      PaddingContent content = evaluateSmall(
-          op, map, result, factor,
-          [&](unsigned i) {
-            std::optional<PaddingContent> held = heldBy(i);
-            return held == PaddingContent::Zero       ? 0
-                   : held == PaddingContent::Positive ? std::max(std::abs(fill), 0.5)
-                                                      : fill;
-          },
-          rest);
-      all = all ? join(*all, content) : content;
-    }
+  // A mask that hides everything is a case of its own, padded or not. What chooses between cells chooses either.
+  const bool chooses =
+      llvm::all_of(map.factors, [](const Factor &each) { return each.kind == FactorKind::Parallel; }) &&
+      llvm::any_of(op->getOperands(), [](Value value) { return getElementTypeOrSelf(value).isInteger(1); });
+  for (bool truth : {true, false}) {
+    if (!truth && !chooses)
+      continue;
+    for (double fill : {0.0, 1.0, -1.0, 3.0, 20.0, -20.0})
+      for (double rest : {0.75, -1.5}) {
+        PaddingContent content = evaluateSmall(
+            op, map, result, factor,
+            [&](unsigned i) {
+              std::optional<PaddingContent> held = heldBy(i);
+              return held == PaddingContent::Zero       ? 0
+                     : held == PaddingContent::Positive ? std::max(std::abs(fill), 0.5)
+                                                        : fill;
+            },
+            rest, truth);
+        all = all ? join(*all, content) : content;
+      }
+  }
   return *all;
 }
 

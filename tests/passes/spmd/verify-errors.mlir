@@ -104,6 +104,24 @@ func.func @step() -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})> {
 
 // -----
 
+// V6: a choice between zeros is zero, whatever chooses; between zero and a number it may be the number.
+spmd.mesh @mesh [#spmd.axis<"tp", 2, rank>]
+graph.state @w : tensor<7xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "w", saved_shape = array<i64: 7>, init = #graph.init<zero>, spmd.layout = !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>}
+func.func @step() -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})> {
+  %w = graph.read @w : !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  %e = graph.exp %w : !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  %c = graph.compare le %w, %e : (!spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>, !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !spmd.tensor<7xi1, @mesh, [{tp}], pad [8]>
+  %t = graph.tanh %w : !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  %z = graph.select %c, %w, %t : (!spmd.tensor<7xi1, @mesh, [{tp}], pad [8]>, !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>, !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  %s = graph.reduce sum %z [0] : (!spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
+  %f = graph.select %c, %w, %e : (!spmd.tensor<7xi1, @mesh, [{tp}], pad [8]>, !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>, !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  // expected-error@+1 {{sums over padded cells that are not known to be zero: factor 0 of size 7}}
+  %y = graph.reduce sum %f [0] : (!spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
+  return %y : !spmd.tensor<f32, @mesh, [], partial(sum {tp})>
+}
+
+// -----
+
 // V6: a quotient of zeros is not a number, though it is linear above.
 spmd.mesh @mesh [#spmd.axis<"tp", 2, rank>]
 graph.state @w : tensor<7xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "w", saved_shape = array<i64: 7>, init = #graph.init<zero>, spmd.layout = !spmd.tensor<7xf32, @mesh, [{tp}], pad [8]>}
