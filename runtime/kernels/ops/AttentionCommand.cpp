@@ -168,8 +168,8 @@ std::vector<AttentionRun> AttentionCommand::keyRuns(int64_t index, int64_t back)
 void AttentionCommand::runPart(const Rank &rank, const AttentionProblem &problem, Solver &solver) const {
   int64_t index = rank.groupIndex(keys);
   std::vector<AttentionRun> here = keyRuns(index, shift);
-  std::vector<AttentionRun> rows = attentionRuns(rank.groupIndex(queries) * p.queries, p.queries,
-                                                 queryShards * p.queries, chunks, queryLength);
+  std::vector<AttentionRun> rows =
+      attentionRuns(rank.groupIndex(queries) * p.queries, p.queries, queryShards * p.queries, chunks, queryLength);
   AttentionProblem whole = problem;
   for (int64_t back = 0; back < shift; ++back)
     whole.keysBefore += rowsOf(keyRuns(index, back));
