@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A model file from Python: compiled, run, read. drive.py MODEL.onnx, in a folder of its own."""
 import contextlib
+import importlib.util
 import io
 import os
 import pathlib
@@ -103,18 +104,19 @@ refused(dtcc.DtccError, lambda: kept.generate([10**6], 1), "--prompt-tokens: a t
 refused(ValueError, lambda: kept.generate([1], 1, run=kept.run(tokens="corpus.bin:u16", steps=1, save=False, progress=False)),
         "saved no weights")
 
-# Arrays are as good as files, for tokens, for the inputs of a model and for prompts.
-import numpy
+# Arrays are as good as files, for tokens, for the inputs of a model and for prompts. dtcc itself needs no NumPy.
+if importlib.util.find_spec("numpy"):
+    import numpy
 
-ids = numpy.fromfile("corpus.bin", dtype=numpy.uint16)
-losses = [kept.run(steps=2, save=False, progress=False, **each).metrics[-1]["loss"]
-          for each in ({"tokens": "corpus.bin:u16"}, {"tokens": ids}, {"tokens": [ids]})]
-assert losses[0] == losses[1] == losses[2], losses
-rows = ids[:8 * 40].reshape(40, 8).astype(numpy.int64)
-given = {"input_ids": rows, "labels": rows}
-run = kept.run(data=given, eval_data=given, steps=2, save=False, progress=False)
-assert len(run.metrics) == 2 and len(run.evaluations) == 1
-assert own == kept.generate(numpy.array([1, 2, 3]), 4) == kept.generate(numpy.array([[1, 2, 3]]), 4)
+    ids = numpy.fromfile("corpus.bin", dtype=numpy.uint16)
+    losses = [kept.run(steps=2, save=False, progress=False, **each).metrics[-1]["loss"]
+              for each in ({"tokens": "corpus.bin:u16"}, {"tokens": ids}, {"tokens": [ids]})]
+    assert losses[0] == losses[1] == losses[2], losses
+    rows = ids[:8 * 40].reshape(40, 8).astype(numpy.int64)
+    given = {"input_ids": rows, "labels": rows}
+    run = kept.run(data=given, eval_data=given, steps=2, save=False, progress=False)
+    assert len(run.metrics) == 2 and len(run.evaluations) == 1
+    assert own == kept.generate(numpy.array([1, 2, 3]), 4) == kept.generate(numpy.array([[1, 2, 3]]), 4)
 refused(TypeError, lambda: kept.generate("abc", 4), "must be token ids", "got: str")
 refused(TypeError, lambda: kept.generate([[1, 2], [3, 4]], 4), "one row of whole numbers")
 refused(TypeError, lambda: kept.generate([0.5], 4), "one row of whole numbers")
