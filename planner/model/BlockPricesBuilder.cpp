@@ -268,7 +268,12 @@ void BlockPrices::Builder::addKernels() {
 void BlockPrices::Builder::addMoves() {
   for (const StepBlocks::Flow &flow : row.flows()) {
     Layout made = layoutOf(flow.value);
-    Brought brought{{}, int64_t(elementBytes(flow.value)), flow.times, table.input.fixed.contains(flow.value)};
+    // What is broadcast to the samples is made, and moved, in every micro-batch.
+    const bool isOfBatch = llvm::any_of(llvm::seq(cast<ShapedType>(flow.value.getType()).getRank()), [&](int64_t dim) {
+      return table.sharedDim(flow.value, dim) == SharedBy::Batch;
+    });
+    Brought brought{
+        {}, int64_t(elementBytes(flow.value)), flow.times, table.input.fixed.contains(flow.value) && !isOfBatch};
     if (auto maker = numbers.find(flow.value.getDefiningOp()); maker != numbers.end())
       brought.maker = maker->second;
     if (flow.value.getDefiningOp())

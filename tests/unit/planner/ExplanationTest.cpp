@@ -97,7 +97,7 @@ TEST(Explanation, SaysWhenNotToDistribute) {
             "yes, on one device: 1.00 MiB of 1.00 GiB; this plan holds 1.00 MiB on a device");
   // 8e8 tokens are 1e6 steps of 800: 3e6 s.
   EXPECT_EQ(answerTo(explanation, "what does it cost?"),
-            "8e+08 tokens take 34.7 days, 6,667 device-hours, $13,333 at $2.00 an hour");
+            "800 million tokens take 34.7 days, 6,667 device-hours, $13,333 at $2.00 an hour");
   EXPECT_EQ(answerTo(explanation, "learning rate?").find("for 4 x the batch of 2: 0.004 by the linear rule, 0.002 by"),
             0u);
 }
