@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is wrong with the bindings is collected, so that one message says all of it.
+// Problems of the bindings are collected, so that one message says all of them.
 //
 //===----------------------------------------------------------------------===//
 

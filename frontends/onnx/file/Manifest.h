@@ -57,7 +57,7 @@ public:
   /// How a model with adapters is saved, as JSON; empty if the manifest does not say.
   llvm::StringRef adapters() const { return adapterForms; }
 
-  /// What forward asked in Python about sizes that stay open: the trace holds what follows for sizes with this
+  /// A question that forward asked in Python about sizes that stay open: the trace holds the answer for sizes with this
   /// condition.
   struct SizeCondition {
     std::string condition, line;

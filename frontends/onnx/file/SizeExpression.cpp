@@ -29,7 +29,7 @@ class Parser {
 public:
   Parser(StringRef text, SizeOfName sizeOf) : rest(text), sizeOf(sizeOf) {}
 
-  /// What `read` gives of the whole text.
+  /// Returns the value that `read` computes, or nothing if it does not read the whole text.
   std::optional<double> whole(double (Parser::*read)()) {
     double value = (this->*read)();
     return failed || !rest.trim().empty() ? std::nullopt : std::optional(value);

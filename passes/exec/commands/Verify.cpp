@@ -293,10 +293,10 @@ private:
     return success();
   }
 
-  /// By buffer, what was added to and has not been read since in a phase.
+  /// The ranges of each buffer that a phase added to and has not read since.
   using Sums = llvm::DenseMap<BufferOp, SmallVector<Touch>>;
 
-  /// What is added to bytes is read before they are overwritten: the terms of a gradient are added up in its memory,
+  /// Bytes that were added to are read before they are overwritten: the terms of a gradient are added up in its memory,
   /// and the one that overwrites what was there is the first.
   LogicalResult checkSums(CommandOpInterface command, Sums &sums) const {
     SmallVector<Access> accesses = llvm::to_vector(accessesOf(command));

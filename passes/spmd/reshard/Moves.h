@@ -66,8 +66,8 @@ struct MoveSizes {
 /// The seconds of a move, or of several.
 struct MoveTime {
   double seconds = 0;
-  /// Those of them that a move of no bytes takes too, and those of copies to pieces that are ranges of memory and from
-  /// them.
+  /// Parts of these seconds: `start` is what a move of no bytes takes too, and `copies` bring pieces into ranges of
+  /// memory and out of them.
   double start = 0, copies = 0;
   MoveTime &operator+=(const MoveTime &other) {
     seconds += other.seconds;
