@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/launch/Evaluation.h"
+#include "runtime/collective/Communicator.h"
 #include "runtime/core/AmountText.h"
 #include "runtime/core/Error.h"
 #include "runtime/generate/Generation.h"
