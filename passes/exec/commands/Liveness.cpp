@@ -31,6 +31,9 @@ bool dtcc::exec::conflict(ArrayRef<Access> a, ArrayRef<Access> b) {
 }
 
 void Lifetime::add(Interval interval) {
+  auto holds = [&](const Interval &own) { return own.begin <= interval.begin && interval.end <= own.end; };
+  if (llvm::any_of(intervals, holds))
+    return;
   SmallVector<Interval, 1> merged;
   for (const Interval &other : intervals) {
     if (other.end + 1 < interval.begin || interval.end + 1 < other.begin)
@@ -113,6 +116,9 @@ static void follow(const BufferUse &use, ArrayRef<Run> runs, ArrayRef<Interval> 
     lifetime.add(touches.span);
     byPhase[touches.phase] = &touches;
   }
+  // What every phase writes before it reads is left to none. Most buffers are such, and a step has thousands of runs.
+  if (llvm::none_of(use, [](const Touches &touches) { return touches.readsFirst; }))
+    return;
   llvm::SmallDenseMap<int64_t, size_t> lastRuns; // by slot of memory
   for (auto [number, run] : llvm::enumerate(runs)) {
     const Touches *touches = byPhase.lookup(run.phase);
