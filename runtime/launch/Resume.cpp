@@ -8,6 +8,7 @@
 #include "runtime/launch/Resume.h"
 
 #include "runtime/checkpoint/GatherFiles.h"
+#include "runtime/collective/Communicator.h"
 #include "runtime/collective/network/Host.h"
 #include "runtime/core/Error.h"
 #include "runtime/kernels/ops/CheckedOperands.h"

@@ -23,6 +23,7 @@
 #define DTCC_PASSES_GRAPH_LOSSES_GROUPEDVALUES_H
 
 #include "dialects/graph/Build.h"
+#include "dialects/graph/Shapes.h"
 #include "passes/graph/losses/SampleUse.h"
 
 namespace dtcc::graph {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/graph/Build.h"
 #include "dialects/graph/Shapes.h"
 #include "passes/graph/recover/Cells.h"
 #include "passes/graph/recover/Recover.h"

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/spmd/partition/ProgramBuilder.h"
+#include "dialects/graph/Origin.h"
 #include "passes/spmd/partition/OrderSums.h"
 #include "passes/spmd/partition/StateValues.h"
 #include "passes/spmd/partition/UpdatePhase.h"
