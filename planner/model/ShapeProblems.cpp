@@ -8,6 +8,7 @@
 #include "planner/model/ShapeProblems.h"
 #include "passes/exec/Target.h"
 #include "planner/parallelism/StateTable.h"
+#include "planner/problem/EvenRuns.h"
 #include "planner/transformer/Memory.h"
 #include "runtime/abi/GpuWorkspace.h"
 #include "llvm/ADT/SetVector.h"
@@ -438,31 +439,6 @@ const ShapeProblems::VirtualFlights &ShapeProblems::flightsOf(const Parallelism 
   return flight;
 }
 
-/// Runs of blocks, of which the slowest takes least.
-static std::vector<size_t> cutEvenly(llvm::ArrayRef<double> seconds, size_t stages) {
-  size_t count = seconds.size();
-  std::vector<double> sums(count + 1);
-  for (size_t i = 0; i < count; ++i)
-    sums[i + 1] = sums[i] + seconds[i];
-  std::vector<std::vector<double>> best(stages + 1, std::vector<double>(count + 1, INFINITY));
-  std::vector<std::vector<size_t>> from(stages + 1, std::vector<size_t>(count + 1));
-  best[0][0] = 0;
-  for (size_t k = 1; k <= stages; ++k)
-    for (size_t end = k; end <= count; ++end)
-      // The last run grows as it begins earlier.
-      for (size_t begin = end; begin-- > k - 1 && sums[end] - sums[begin] <= best[k][end];)
-        if (double slowest = std::max(best[k - 1][begin], sums[end] - sums[begin]); slowest <= best[k][end]) {
-          best[k][end] = slowest;
-          from[k][end] = begin;
-        }
-  std::vector<size_t> cuts;
-  for (size_t k = stages, end = count; k > 1; --k) {
-    end = from[k][end];
-    cuts.insert(cuts.begin(), end);
-  }
-  return cuts;
-}
-
 std::vector<size_t> ShapeProblems::cutsOf(const plan::Parallelism &shape, const plan::StageSolution &solution) {
   return cutsOf(shape, facts.hasVirtualStages(shape) ? make(shape) : plan::StageProblem(), solution);
 }
@@ -480,7 +456,7 @@ std::vector<size_t> ShapeProblems::cutsOf(const plan::Parallelism &shape, const 
   std::vector<double> seconds;
   for (size_t block = 0; block < problem.blocks.size(); ++block)
     seconds.push_back(problem.types[problem.blocks[block]].modes[0][solution.modes[block]].seconds);
-  return cutEvenly(seconds, size_t(facts.stagesOf(shape)));
+  return plan::cutEvenly(seconds, size_t(facts.stagesOf(shape)));
 }
 
 double ShapeProblems::secondsAsDealt(const plan::Parallelism &shape, const plan::StageProblem &problem,
@@ -517,7 +493,13 @@ std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const Parallelism &sh
   const bool isVirtual = facts.hasVirtualStages(shape);
   // Blocks that keep the same bytes share memory if they are of different stages (exec-assign-slots): the first of each
   // stage, the second ones, and so on. Stages by rank, kept bytes on the device and on the host, and that number.
-  std::map<std::tuple<size_t, double, double, int64_t>, std::vector<int64_t>> alike;
+  struct Kept {
+    size_t rank;
+    double held, host;
+    int64_t number, stage;
+    auto sharing() const { return std::tie(rank, held, host, number); }
+  };
+  std::vector<Kept> kept;
   const std::vector<BlockMemory> &memories = placements.pricedFor(shape).memory;
   std::vector<size_t> firsts = cutsOf(shape, problem, solution);
   firsts.insert(firsts.begin(), 0);
@@ -526,7 +508,7 @@ std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const Parallelism &sh
     size_t end = stage + 1 < firsts.size() ? firsts[stage + 1] : problem.blocks.size();
     const size_t rank = rankOfStage(shape, stage);
     plan::MemoryParts &memory = ranks[rank];
-    std::map<std::pair<double, double>, int64_t> numbers;
+    const auto ofStage = std::ptrdiff_t(kept.size());
     for (size_t block = firsts[stage]; block < end; ++block) {
       const plan::BlockType &type = problem.types[problem.blocks[block]];
       const BlockMemory &own = memories[problem.blocks[block]];
@@ -546,7 +528,9 @@ std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const Parallelism &sh
       memory.host += state.host + (isVirtual ? 0 : mode.hostBytes * problem.inFlight[stage]);
       if (isVirtual) {
         const double held = hasWeightsApart(shape) ? 0 : mode.heldBytes;
-        alike[{rank, held, mode.hostBytes, numbers[{held, mode.hostBytes}]++}].push_back(int64_t(stage));
+        auto isLike = [&](const Kept &each) { return each.held == held && each.host == mode.hostBytes; };
+        const int64_t number = std::count_if(kept.begin() + ofStage, kept.end(), isLike);
+        kept.push_back({rank, held, mode.hostBytes, number, int64_t(stage)});
       }
       memory.working = std::max(memory.working, type.workingBytes + mode.workingBytes);
     }
@@ -567,14 +551,20 @@ std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const Parallelism &sh
   }
   for (size_t rank = 0; rank < ranks.size(); ++rank)
     ranks[rank].activations += fromBefore[rank] + fromAfter[rank];
-  for (const auto &[key, stages] : alike) {
-    const auto &[rank, held, host, number] = key;
+  llvm::sort(kept, [](const Kept &a, const Kept &b) {
+    return std::tuple_cat(a.sharing(), std::tie(a.stage)) < std::tuple_cat(b.sharing(), std::tie(b.stage));
+  });
+  std::vector<int64_t> stages;
+  for (auto first = kept.begin(), end = first; first != kept.end(); first = end) {
+    end = std::find_if(first, kept.end(), [&](const Kept &each) { return each.sharing() != first->sharing(); });
+    stages.clear();
+    std::transform(first, end, std::back_inserter(stages), [](const Kept &each) { return each.stage; });
     const VirtualFlights &flights = flightsOf(shape);
     // Most blocks are in all stages of their rank.
     const bool isAll = int64_t(stages.size()) == shape.virtualStages && facts.request.actions.ranks.empty();
-    double most = double(isAll ? flights.ofRanks[rank] : flights.schedule.peakOfStages(stages));
-    ranks[rank].activations += held * most;
-    ranks[rank].host += host * most;
+    const double most = double(isAll ? flights.ofRanks[first->rank] : flights.schedule.peakOfStages(stages));
+    ranks[first->rank].activations += first->held * most;
+    ranks[first->rank].host += first->host * most;
   }
   return ranks;
 }

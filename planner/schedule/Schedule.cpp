@@ -79,8 +79,14 @@ int64_t Schedule::peakInFlight(int64_t rank) const {
 
 int64_t Schedule::peakOfStages(llvm::ArrayRef<int64_t> stages) const {
   std::optional<int64_t> rank = stages.empty() ? std::nullopt : rankOf(stages.front());
-  return rank ? peakOf(ranks[*rank], [&](const Action &action) { return llvm::is_contained(stages, action.stage); })
-              : 0;
+  if (!rank)
+    return 0;
+  std::vector<bool> counted(size_t(*llvm::max_element(stages)) + 1);
+  for (int64_t stage : stages)
+    counted[size_t(stage)] = true;
+  return peakOf(ranks[*rank], [&](const Action &action) {
+    return size_t(action.stage) < counted.size() && counted[size_t(action.stage)];
+  });
 }
 
 namespace {
