@@ -64,7 +64,7 @@ static void printOtherSoftware(const plan::Explanation &explanation, llvm::raw_o
   const plan::PlanReport &best = explanation.report.plans.front();
   TextTable table(
       {"software", ">a step", ">x", ">compute", ">tp, cp", ">dp", ">sends", ">bubble", ">host", "plan", "habits"});
-  auto add = [&](StringRef name, const plan::PlanReport &plan, StringRef habits) {
+  auto add = [&](llvm::StringRef name, const plan::PlanReport &plan, llvm::StringRef habits) {
     std::vector<std::string> row = {name.str(), formatSeconds(plan.seconds),
                                     formatv("{0:f2}", plan.seconds / best.seconds).str()};
     const cost::StepSeconds &parts = plan.parts;
