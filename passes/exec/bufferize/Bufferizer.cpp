@@ -66,10 +66,17 @@ LogicalResult Bufferizer::lowerPhase(spmd::PhaseOp phase) {
   }
   for (auto [value, result] : llvm::zip_equal(body.getTerminator()->getOperands(), phase.getResults())) {
     Place place = placeOf(value); // a copy: the map may grow
+    if (keepsSlots(phase) && !storage.isPersistent(place.buffer)) {
+      if (cutByTime.contains(place.buffer))
+        place = copied(place, "part");
+      kept.insert(place.buffer);
+    }
     setPlace(result, place);
   }
   return success();
 }
+
+bool Bufferizer::keepsSlots(spmd::PhaseOp phase) { return source.getActionsAttr() && phase.getRepeat() > 1; }
 
 /// Whether the plan leaves what a forward op makes, alone or in a kernel, to the host.
 static bool waitsOnHost(Value value) {

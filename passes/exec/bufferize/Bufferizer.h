@@ -94,6 +94,11 @@ public:
   /// `place` itself if dense, else a copy.
   Place dense(const Place &place, llvm::StringRef name);
   void copy(const Place &from, const Place &to, llvm::StringRef name = "copy");
+  /// A copy of `place` in memory of its own.
+  Place copied(const Place &place, llvm::StringRef name);
+  /// A place whose part for each micro-batch a view can show. A buffer that waits for another phase has memory for each
+  /// micro-batch in flight, and a view steps through the one or the other.
+  Place toCutByTime(const Place &whole);
   /// Writes or adds a value that was computed elsewhere to its destination.
   mlir::LogicalResult store(const Place &from, const Destination &to, mlir::Location loc);
   void fill(const Place &place, mlir::TypedAttr value);
@@ -119,6 +124,8 @@ public:
 
 private:
   mlir::LogicalResult lowerPhase(spmd::PhaseOp phase);
+  /// Whether what a phase leaves to others lies there for each micro-batch in flight.
+  bool keepsSlots(spmd::PhaseOp phase);
 
   spmd::ProgramOp source;
   mlir::ModuleOp theModule;
@@ -135,6 +142,8 @@ private:
 
   llvm::DenseMap<mlir::Value, Place> places;
   llvm::DenseMap<mlir::Value, Destination> destinations;
+  /// Buffers that wait for another phase, and buffers of which each micro-batch reads a part. None is both.
+  llvm::SmallDenseSet<mlir::StringAttr> kept, cutByTime;
   /// Values that lie in a buffer.
   llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Value>> valuesOf;
   std::map<KernelKey, std::string> kernels; /* -> symbol */

@@ -122,12 +122,11 @@ static LogicalResult lowerCollective(CommunicationOpInterface op, Bufferizer &b)
 
 static LogicalResult lowerLocalSlice(spmd::LocalSliceOp op, Bufferizer &b) {
   Place from = b.placeOf(op.getX());
+  if (llvm::any_of(spmd::toAxes(op.getAxes()), [&](const std::string &axis) { return b.mesh().isTime(axis); }))
+    from = b.toCutByTime(from);
   auto block = blockOf(from, op.getDim(), op.getAxes(), b);
-  if (!block) {
-    Place whole = b.storage.allocate(RankedTensorType::get(from.sizes, from.element), "whole");
-    b.copy(from, whole);
-    block = blockOf(whole, op.getDim(), op.getAxes(), b);
-  }
+  if (!block)
+    block = blockOf(b.toCutByTime(b.copied(from, "whole")), op.getDim(), op.getAxes(), b);
   if (!block)
     return op.emitOpError("a time axis must stand outside or inside of all rank axes");
   auto destination = b.destinationOf(op.getY());

@@ -20,12 +20,18 @@ using namespace dtcc::exec;
 
 Value Bufferizer::view(const Place &place) { return createView(commands, source.getLoc(), place); }
 
-Place Bufferizer::dense(const Place &place, StringRef name) {
-  if (place.isDense())
-    return place;
+Place Bufferizer::dense(const Place &place, StringRef name) { return place.isDense() ? place : copied(place, name); }
+
+Place Bufferizer::copied(const Place &place, StringRef name) {
   Place result = storage.allocate(RankedTensorType::get(place.sizes, place.element), name);
   copy(place, result);
   return result;
+}
+
+Place Bufferizer::toCutByTime(const Place &whole) {
+  Place place = kept.contains(whole.buffer) ? copied(whole, "whole") : whole;
+  cutByTime.insert(place.buffer);
+  return place;
 }
 
 void Bufferizer::copy(const Place &from, const Place &to, StringRef name) {

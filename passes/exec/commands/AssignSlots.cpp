@@ -116,8 +116,10 @@ struct AssignSlots : dtcc::exec::impl::AssignSlotsBase<AssignSlots> {
     orders.clear();
     program.walk([&](ViewOp view) { views[view.getBuffer()].push_back(view); });
     for (auto input : program.getOps<InputOp>())
-      if (input.getView())
-        uses[input.getView().getDefiningOp<ViewOp>().getBuffer()].isInput = true;
+      if (input.getView()) {
+        StringRef buffer = input.getView().getDefiningOp<ViewOp>().getBuffer();
+        uses[buffer].isInput = !holdsAll(buffer);
+      }
     for (auto [number, phase] : llvm::enumerate(phases))
       for (auto command : phase.getOps<CommandOpInterface>())
         for (Access access : accessesOf(command)) {
@@ -140,6 +142,12 @@ struct AssignSlots : dtcc::exec::impl::AssignSlotsBase<AssignSlots> {
     for (const Pool &pool : poolsOf(all))
       if (failed(assign(pool)))
         return signalPassFailure();
+  }
+
+  /// Whether an input holds the samples of all micro-batches, each of which reads a part. The host then writes the same
+  /// cells for each of them.
+  bool holdsAll(StringRef buffer) const {
+    return llvm::any_of(views.lookup(buffer), [](ViewOp view) { return view.getSlotStride().has_value(); });
   }
 
   static Lives livesOf(const SlotUse &use, ArrayRef<Run> runs, int64_t count) {

@@ -96,10 +96,17 @@ private:
           touched[number][entry->second].writes |= access.writes;
         }
     }
+    // An input of which each micro-batch looks at a part has the samples of all: the host writes the same for each.
+    llvm::DenseSet<BufferOp> wholes;
+    program.walk([&](ViewOp view) {
+      if (view.getSlotStride() && !view.getSlots() && !view.getSlotOrder())
+        wholes.insert(bufferOf(view));
+    });
     llvm::DenseMap<BufferOp, int64_t> inputs; // slots of memory
     for (auto input : program.getOps<InputOp>())
       if (auto view = input.getView() ? input.getView().getDefiningOp<ViewOp>() : ViewOp())
-        inputs[bufferOf(view)] = view.getSlots().value_or(1);
+        if (!wholes.contains(bufferOf(view)))
+          inputs[bufferOf(view)] = view.getSlots().value_or(1);
     struct Content {
       int64_t microBatch;
       StringAttr order;
