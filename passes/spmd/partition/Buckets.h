@@ -80,7 +80,7 @@ int64_t factorsIn(const Bucket &bucket, graph::OptimizerAttrInterface optimizer)
 /// The gradient of a state as the step makes it.
 struct GradientPlace {
   Layout layout;
-  /// In a pipeline, the phases of this rank that compute parts of the bucket.
+  /// The phases of this rank that compute parts of the bucket.
   std::set<int64_t> phases;
 };
 

@@ -218,7 +218,8 @@ LogicalResult ProgramBuilder::emitPhases(Block &body, int64_t begin, int64_t end
     builder.setInsertionPointToEnd(block);
     if (failed(emitPhase(phase)))
       return failure();
-    if (phase != Prologue && phase < firstEvaluation)
+    // In the prologue too: a parameter of two stages may get a gradient there in one of them.
+    if (phase < firstEvaluation)
       buckets.emitShares(builder, step.getLoc(), *block);
     SmallVector<Value> escaping, yielded;
     for (Operation *op : opsWithValuesIn(phase))

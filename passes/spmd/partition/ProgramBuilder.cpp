@@ -69,21 +69,26 @@ LogicalResult ProgramBuilder::collect() {
   }
   if (returned->getNumOperands() > 5)
     prediction = returned->getOperand(5);
-  llvm::StringMap<GradientPlace> gradients;
   for (auto found : step.getOps<graph::UpdateOp>()) {
     if (update)
       return found.emitError("is a second update: a step has one");
     update = found;
+  }
+  if (update && update.getCount() != count)
+    return update.emitError("must divide by the count that the step returns");
+  return success();
+}
+
+LogicalResult ProgramBuilder::planBuckets() {
+  llvm::StringMap<GradientPlace> gradients;
+  if (update)
     for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients()))
       if (StringRef state = cast<FlatSymbolRefAttr>(name).getValue(); !gradients.contains(state) || isHere(gradient)) {
         GradientPlace &place = gradients[state];
         place.layout = cast<TensorType>(gradient.getType()).getLayout();
-        if (stages && isHere(gradient))
-          place.phases.insert(stages->placeOf(gradient.getDefiningOp())->phase);
+        if (auto at = phases.find(gradient.getDefiningOp()); at != phases.end() && at->second != Elsewhere)
+          place.phases.insert(at->second);
       }
-  }
-  if (update && update.getCount() != count)
-    return update.emitError("must divide by the count that the step returns");
   FailureOr<Buckets> planned =
       Buckets::plan(module, mesh, gradients, update ? update.getOptimizer() : Attribute(), stages, stage);
   if (failed(planned))
@@ -224,7 +229,7 @@ LogicalResult ProgramBuilder::run() {
   if (failed(collect()))
     return failure();
   assignPhases();
-  if (failed(placeWrites()))
+  if (failed(planBuckets()) || failed(placeWrites()))
     return failure();
   opsOf.resize(phaseNames.size());
   for (Operation &op : step.getBody().front())

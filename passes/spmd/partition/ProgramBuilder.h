@@ -42,6 +42,7 @@ private:
     return !stages || (place && place->rank == stage);
   }
   mlir::LogicalResult collect();
+  mlir::LogicalResult planBuckets();
   void assignPhases();
   mlir::LogicalResult placeWrites();
   void addSinks();
