@@ -11,7 +11,9 @@
 #include "dialects/graph/Shapes.h"
 #include "frontends/onnx/states/Initializers.h"
 #include "frontends/onnx/training/LossFraction.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/GlobPattern.h"
@@ -130,15 +132,38 @@ static void eraseDead(func::FuncOp function, States &states) {
   });
 }
 
-/// Whether a gradient of the user may reach a parameter by this operand: rotary frequencies stand behind sines, and the
-/// tables of a rotary embedding hold these sines.
+/// The frequencies of an angle: the only state that the value is computed from, if that is a vector, and positions or
+/// other data besides. Weights of a layer before a sine are no frequencies, as these are matrices, or several.
+static graph::ReadOp frequenciesOf(Value angle) {
+  llvm::SetVector<Value> cone;
+  cone.insert(angle);
+  graph::ReadOp frequencies;
+  bool readsOthers = false;
+  for (size_t i = 0; i < cone.size(); ++i) {
+    Operation *op = cone[i].getDefiningOp();
+    auto read = dyn_cast_or_null<graph::ReadOp>(op);
+    if (read && frequencies && read.getState() != frequencies.getState())
+      return {};
+    if (read)
+      frequencies = read;
+    else if (op && op->getNumOperands() > 0)
+      cone.insert(op->operand_begin(), op->operand_end());
+    else
+      readsOthers |= !matchPattern(cone[i], m_Constant(static_cast<SplatElementsAttr *>(nullptr)));
+  }
+  bool isVector = frequencies &&
+                  llvm::count_if(graph::shapeOf(frequencies.getResult()), [](int64_t size) { return size != 1; }) <= 1;
+  return readsOthers && isVector ? frequencies : graph::ReadOp();
+}
+
+/// Whether a gradient of the user may reach a parameter by this operand: the tables of a rotary embedding hold sines.
 static bool passesGradient(OpOperand &use) {
   Operation *op = use.getOwner();
   if (isa<graph::RotaryOp>(op) && use.getOperandNumber() > 0)
     return false;
   auto known = dyn_cast<DifferentiableOpInterface>(op);
   return !(known && !known.passesGradient(use.getOperandNumber())) &&
-         !isa<graph::SinOp, graph::CosOp, graph::FloorOp, graph::SignOp, graph::IsNanOp, graph::CompareOp>(op);
+         !isa<graph::FloorOp, graph::SignOp, graph::IsNanOp, graph::CompareOp>(op);
 }
 
 /// Whether a vector parameter is multiplied (a scale) rather than added (a bias).
@@ -170,26 +195,43 @@ static bool matches(ArrayRef<std::string> globs, StringRef name) {
   });
 }
 
+/// The reads that a gradient of the results reaches, and those that it would reach behind sines of their frequencies.
+static std::pair<llvm::DenseSet<Operation *>, llvm::DenseSet<Operation *>> reachedReads(func::FuncOp function) {
+  llvm::SetVector<Operation *> reached;
+  llvm::DenseSet<Operation *> reads, behindSines;
+  for (Value result : function.front().getTerminator()->getOperands())
+    if (Operation *op = result.getDefiningOp())
+      reached.insert(op);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    if (isa<graph::ReadOp>(reached[i]))
+      reads.insert(reached[i]);
+    bool isSine = isa<graph::SinOp, graph::CosOp>(reached[i]);
+    for (OpOperand &use : reached[i]->getOpOperands()) {
+      Operation *op = use.get().getDefiningOp();
+      if (!op || !graph::isFloat(use.get()) || !passesGradient(use))
+        continue;
+      if (graph::ReadOp frequencies = isSine ? frequenciesOf(use.get()) : graph::ReadOp())
+        behindSines.insert(frequencies);
+      else
+        reached.insert(op);
+    }
+  }
+  return {std::move(reads), std::move(behindSines)};
+}
+
 static void classifyStates(func::FuncOp function, const SourceFile &source, States &states) {
   MLIRContext *context = function.getContext();
   const ImportOptions &options = source.options;
   const Manifest &manifest = source.manifest;
   const std::optional<TrainingForm> &form = source.form;
-  // Reads that a gradient of the results reaches.
-  llvm::SetVector<Operation *> reached;
-  for (Value result : function.front().getTerminator()->getOperands())
-    if (Operation *op = result.getDefiningOp())
-      reached.insert(op);
-  for (size_t i = 0; i < reached.size(); ++i)
-    for (OpOperand &use : reached[i]->getOpOperands())
-      if (Operation *op = use.get().getDefiningOp(); op && graph::isFloat(use.get()) && passesGradient(use))
-        reached.insert(op);
-
+  const auto [reached, behindSines] = reachedReads(function);
   llvm::erase_if(states.all(), [&](State &state) {
     Operation *read = state.read->value.getDefiningOp();
     const ManifestEntry *entry = manifest.find(state.name);
-    bool parameter =
-        manifest.exists() ? entry != nullptr : reached.contains(read) && !source.signature.isConstant(state.name);
+    const bool isFrequency = !reached.contains(read) && behindSines.contains(read);
+    bool parameter = manifest.exists() ? entry != nullptr
+                     : isFrequency     ? source.signature.isParameter(state.name)
+                                       : reached.contains(read) && !source.signature.isConstant(state.name);
     bool trainable = parameter && (!entry || entry->trainable);
     if (form)
       trainable = parameter && form->trained.contains(state.name);
@@ -199,6 +241,11 @@ static void classifyStates(func::FuncOp function, const SourceFile &source, Stat
       parameter = trainable = true;
     if (matches(options.freeze, state.name))
       trainable = false;
+    if (isFrequency && !parameter && !manifest.exists() && !source.signature.exists() &&
+        !StringRef(state.name).ends_with("inv_freq") && !matches(options.freeze, state.name))
+      emitRemark(source.model.loc()) << "'" << state.name
+                                     << "' holds frequencies behind a sine, as rotary embeddings have, and does not "
+                                        "train: name it with --trainable to train it, or with --freeze";
     if (!parameter && !states.isWritten(state) && state.stored.hasData &&
         cellsOf(state.stored.type.getShape()) <= kMaxFoldedCells) {
       OpBuilder builder(read);
