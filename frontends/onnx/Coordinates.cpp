@@ -45,12 +45,13 @@ Tensor dtcc::onnx::fromStart(Emitter &emit, const Tensor &indices, int64_t size,
       at->offset += size;
       return emit.affine(indices->type, *at);
     }
-    if (low < 0 || high >= size)
+    if (low + size < 0 || high >= size)
       return emit.error("positions must be within the " + Twine(size) +
-                        " rows of the table, got: " + Twine(low < 0 ? low : high));
-    return indices;
-  }
-  if (checked || isPickOf(indices, size))
+                        " rows of the table, got: " + Twine(low + size < 0 ? low : high));
+    if (low >= 0)
+      return indices;
+    // Some count from the start, and some from the end.
+  } else if (checked || isPickOf(indices, size))
     return indices;
   Tensor zero = emit.scalar(0, elementOf(indices)), count = emit.scalar(double(size), elementOf(indices));
   return emit.select(emit.compare(graph::Predicate::lt, indices, zero), emit.add(indices, count), indices);
