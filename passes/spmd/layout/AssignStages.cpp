@@ -227,6 +227,46 @@ private:
     return copy->getResult(0);
   }
 
+  /// The stages in which forward reads a state.
+  std::set<int64_t> readersOf(Attribute name) {
+    std::set<int64_t> stages;
+    for (auto read : body.getOps<graph::ReadOp>())
+      if (read.getStateAttr() == name)
+        if (std::optional<int64_t> origin = graph::getOrigin(read))
+          if (auto found = readers.find(*origin); found != readers.end())
+            stages.insert(found->second.begin(), found->second.end());
+    return stages;
+  }
+
+  /// Moves the parts that no activation is in, such as a constant, to a stage that reads the state.
+  void moveToReaders(Parts &parts, const std::set<int64_t> &stages, graph::UpdateOp update) {
+    if (stages.empty())
+      return;
+    Parts kept;
+    SmallVector<Value> moved;
+    for (auto &[stage, part] : parts)
+      if (stages.count(stage) || !isFree(part))
+        kept[stage] = part;
+      else
+        moved.push_back(part);
+    auto both = llvm::find_if(kept, [&](const auto &part) { return stages.count(part.first) > 0; });
+    int64_t home = both == kept.end() ? *stages.begin() : both->first;
+    for (Value part : moved) {
+      Value own = inStage(part, home), &sum = kept[home];
+      if (sum) {
+        builder.setInsertionPoint(update);
+        auto add = graph::AddOp::create(builder, own.getLoc(), own.getType(), sum, own);
+        if (std::optional<int64_t> origin = graph::getOrigin(sum.getDefiningOp()))
+          graph::setOrigin(add, *origin, graph::Phase::WeightGradient);
+        graph::setOriginFactors(add, SmallVector<int64_t>(cast<ShapedType>(own.getType()).getRank(), -1));
+        setStage(add, home);
+        own = add;
+      }
+      sum = own;
+    }
+    parts = std::move(kept);
+  }
+
   LogicalResult splitGradients(graph::UpdateOp update) {
     SmallVector<Value> gradients;
     SmallVector<Attribute> names;
@@ -234,6 +274,7 @@ private:
       Parts parts = partsOf(gradient);
       if (parts.empty())
         return update.emitError("gradient of ") << name << " belongs to no stage";
+      moveToReaders(parts, readersOf(name), update);
       for (auto &[stage, part] : parts) {
         gradients.push_back(part);
         names.push_back(name);
