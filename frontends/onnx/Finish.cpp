@@ -219,12 +219,31 @@ static std::pair<llvm::DenseSet<Operation *>, llvm::DenseSet<Operation *>> reach
   return {std::move(reads), std::move(behindSines)};
 }
 
+static void describeConstants(Location loc, ArrayRef<std::string> trained, ArrayRef<std::string> kept) {
+  auto named = [](ArrayRef<std::string> names) {
+    return (names.size() > 1 ? std::to_string(names.size()) + " Constant nodes, " : "Constant node ") + firstOf(names);
+  };
+  const StringRef verb = trained.size() > 1 ? " train" : " trains";
+  if (!trained.empty())
+    emitRemark(loc) << "no initializer of the file is a matrix, so " << named(trained) << verb
+                    << ": --freeze names what is no weight; of Constant nodes with vectors or at most 64 cells those "
+                       "train that --trainable names";
+  if (!kept.empty())
+    emitRemark(loc) << named(kept) << (kept.size() > 1 ? " do" : " does")
+                    << " not train, as the weights of the file are initializers: name with --trainable what is a "
+                       "weight, or with --freeze";
+}
+
 static void classifyStates(func::FuncOp function, const SourceFile &source, States &states) {
   MLIRContext *context = function.getContext();
   const ImportOptions &options = source.options;
   const Manifest &manifest = source.manifest;
   const std::optional<TrainingForm> &form = source.form;
   const auto [reached, behindSines] = reachedReads(function);
+  const bool isGuessed = !manifest.exists() && !source.signature.exists() && !form;
+  // Weights may stand in Constant nodes, but those of a file whose weights are initializers are masks and tables.
+  const bool trainsConstants = isGuessed && !storesMatrices(source);
+  SmallVector<std::string> trainedConstants, keptConstants;
   llvm::erase_if(states.all(), [&](State &state) {
     Operation *read = state.read->value.getDefiningOp();
     const ManifestEntry *entry = manifest.find(state.name);
@@ -232,6 +251,11 @@ static void classifyStates(func::FuncOp function, const SourceFile &source, Stat
     bool parameter = manifest.exists() ? entry != nullptr
                      : isFrequency     ? source.signature.isParameter(state.name)
                                        : reached.contains(read) && !source.signature.isConstant(state.name);
+    if (state.isConstant && parameter) {
+      if (isGuessed && !matches(options.trainable, state.name) && !matches(options.freeze, state.name))
+        (trainsConstants ? trainedConstants : keptConstants).push_back(state.name);
+      parameter = trainsConstants || source.signature.isParameter(state.name) || entry;
+    }
     bool trainable = parameter && (!entry || entry->trainable);
     if (form)
       trainable = parameter && form->trained.contains(state.name);
@@ -282,6 +306,7 @@ static void classifyStates(func::FuncOp function, const SourceFile &source, Stat
           embedding.setPaddingIdx(entry->paddingIndex);
     return false;
   });
+  describeConstants(source.model.loc(), trainedConstants, keptConstants);
 }
 
 /// Notes what the exporter computed of tensors of the module, which trains, or stays, in their place.

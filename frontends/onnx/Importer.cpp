@@ -97,9 +97,12 @@ LogicalResult Importer::checkNames() {
       llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(text);
       if (!glob)
         return emitError(source.model.loc()) << option << ": " << llvm::toString(glob.takeError());
-      if (llvm::none_of(named.keys(), [&](StringRef name) { return glob->match(name); }))
+      bool isConstant = llvm::any_of(source.model.proto().graph().node(), [&](const ::onnx::NodeProto &node) {
+        return node.op_type() == "Constant" && node.output_size() == 1 && glob->match(node.output(0));
+      });
+      if (!isConstant && llvm::none_of(named.keys(), [&](StringRef name) { return glob->match(name); }))
         return emitError(source.model.loc())
-               << option << " must name an initializer of the model, got: '" << text << "'";
+               << option << " must name an initializer or a Constant of the model, got: '" << text << "'";
     }
   return success();
 }

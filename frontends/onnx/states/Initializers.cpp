@@ -24,6 +24,14 @@ static bool isUniform(const StoredTensor &stored) {
          std::memcmp(stored.bytes.data(), stored.bytes.data() + width, stored.bytes.size() - width) == 0;
 }
 
+bool dtcc::onnx::storesMatrices(const SourceFile &source) {
+  return llvm::any_of(source.model.proto().graph().initializer(), [&](const TensorProto &tensor) {
+    std::optional<int64_t> cells = checkedSize(SmallVector<int64_t>(tensor.dims().begin(), tensor.dims().end()));
+    return tensor.dims_size() > 1 && cells != 1 &&
+           isa_and_nonnull<FloatType>(source.model.elementType(tensor.data_type()));
+  });
+}
+
 Tensor Initializers::makeState(const StoredTensor &stored, StringRef name) {
   return states.make(stored, name, stored.hasData && !source.options.randomInit);
 }
@@ -47,14 +55,8 @@ void Initializers::printNotes() {
 }
 
 bool Initializers::isFilledWeight(const Tensor &cell, ArrayRef<int64_t> shape) const {
-  if (source.manifest.exists() || !isFloat(cell) || shape.empty())
-    return false;
   // Vectors may be stored: such a file fills what would make it large.
-  return llvm::none_of(source.model.proto().graph().initializer(), [&](const TensorProto &tensor) {
-    std::optional<int64_t> cells = checkedSize(SmallVector<int64_t>(tensor.dims().begin(), tensor.dims().end()));
-    return tensor.dims_size() > 1 && cells != 1 &&
-           isa_and_nonnull<FloatType>(source.model.elementType(tensor.data_type()));
-  });
+  return !source.manifest.exists() && isFloat(cell) && !shape.empty() && !storesMatrices(source);
 }
 
 Tensor Initializers::makeFilled(StringRef name, const Tensor &cell, ArrayRef<int64_t> shape) {
@@ -203,12 +205,17 @@ Tensor Initializers::readConstant(const TensorProto &tensor, StringRef name) {
     return nullptr;
   if (!stored->hasData)
     return emitter.error("a constant must have its data in the file");
-  // Some exporters write weights as constants.
-  if (isa<FloatType>(stored->type.getElementType()) && stored->type.getRank() >= 2 &&
-      cellsOf(stored->type.getShape()) > 64) {
+  // Some exporters write weights as constants: whether these train is decided at the end.
+  bool isMatrix = stored->type.getRank() >= 2 && cellsOf(stored->type.getShape()) > 64;
+  if (isa<FloatType>(stored->type.getElementType()) &&
+      (isMatrix || llvm::is_contained(source.options.trainable, name))) {
     stored->name = name.str();
     Tensor &inner = innerStates[&tensor];
-    return inner ? inner : inner = makeState(*stored, name);
+    if (!inner) {
+      inner = makeState(*stored, name);
+      states.find(inner)->isConstant = true;
+    }
+    return inner;
   }
   Tensor cells = emitter.constant(stored->toHost());
   cells->unsignedBits = unsignedBits(tensor.data_type());

@@ -23,6 +23,10 @@ namespace dtcc::onnx {
 /// "'a', 'b', 'c', 'd', ..": the names of a note, the first four of them.
 std::string firstOf(llvm::ArrayRef<std::string> names);
 
+/// Whether the file stores a float matrix of more than one cell as an initializer. In one that stores none, other
+/// tensors are its weights.
+bool storesMatrices(const SourceFile &source);
+
 class Initializers {
 public:
   Initializers(SourceFile &source, Emitter &emitter, States &states)

@@ -34,6 +34,8 @@ struct State {
     bool transposed;
   };
   std::vector<Tie> ties;
+  /// The file has a Constant node instead of an initializer.
+  bool isConstant = false;
 };
 
 class States {
