@@ -132,13 +132,6 @@ struct LibraryConvolution {
   constexpr int64_t bytes() const { return engine() + kernelGrad(); }
 };
 
-/// Rows that wait in one piece for each member of a group to be sent to it: half as many again as a member gets if all
-/// get the same, of `tokens` that are sent to `copies` members each. More are sent in rounds.
-constexpr int64_t rowsOfRound(int64_t tokens, int64_t copies, int64_t members) {
-  const int64_t rows = (3 * tokens * copies + 2 * members - 1) / (2 * members);
-  return rows < tokens ? rows : tokens;
-}
-
 } // namespace dtcc::gpu_workspace
 
 #endif // DTCC_RUNTIME_ABI_GPUWORKSPACE_H

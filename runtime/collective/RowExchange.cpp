@@ -20,11 +20,11 @@ namespace {
 /// tokens of each member that picked me, by their place among all.
 class Routes {
 public:
-  Routes(Communicator &group, const RowExchange &exchange, int64_t *room)
-      : exchange(exchange), members(group.size()), outCounts(room), inCounts(room + members),
-        outRows(inCounts + members), inRows(outRows + exchange.tokens * exchange.copies(members)),
-        rest(inRows + (exchange.room > 0 ? exchange.room : exchange.tokens * members)) {
-    if (exchange.room > 0)
+  Routes(Communicator &group, const RowExchange &exchange, const void *ids, int64_t *lists)
+      : exchange(exchange), ids(ids), members(exchange.members), outCounts(lists), inCounts(lists + members),
+        outRows(inCounts + members), inRows(outRows + exchange.rowsReturned()),
+        rest(inRows + exchange.rowsOfExperts()) {
+    if (exchange.isBounded())
       listPicks(group.index());
     else
       listTokens(group.index());
@@ -90,8 +90,8 @@ private:
 
   /// The member that has the expert of pick `at` among all.
   int64_t memberOf(int64_t at) const {
-    int64_t id = exchange.idType == DTCC_I64 ? static_cast<const int64_t *>(exchange.ids)[at]
-                                             : static_cast<const int32_t *>(exchange.ids)[at];
+    int64_t id =
+        exchange.idType == DTCC_I64 ? static_cast<const int64_t *>(ids)[at] : static_cast<const int32_t *>(ids)[at];
     if (id < 0 || id >= exchange.experts * members)
       fail("a router's pick must be one of ", exchange.experts * members, " experts, got: ", id);
     return id / exchange.experts;
@@ -105,6 +105,7 @@ private:
   }
 
   const RowExchange &exchange;
+  const void *ids;
   int64_t members;
   int64_t *outCounts, *inCounts, *outRows, *inRows, *rest;
   size_t outLength = 0, inLength = 0;
@@ -112,12 +113,13 @@ private:
 
 } // namespace
 
-void dispatchRows(Communicator &group, const RowExchange &exchange, const void *in, void *out, int64_t rowBytes,
+void dispatchRows(Communicator &group, const RowExchange &exchange, const void *in, const void *ids, void *out,
                   int64_t *lists) {
-  Routes routes(group, exchange, lists);
+  Routes routes(group, exchange, ids, lists);
+  const int64_t rowBytes = exchange.rowBytes();
   auto *to = static_cast<std::byte *>(out);
   // Gaps between the places that rows will come to, which ascend.
-  int64_t next = 0, end = exchange.room > 0 ? exchange.room : group.size() * exchange.tokens;
+  int64_t next = 0;
   auto clear = [&](int64_t until) {
     if (until > next)
       std::memset(to + next * rowBytes, 0, static_cast<size_t>((until - next) * rowBytes));
@@ -125,18 +127,18 @@ void dispatchRows(Communicator &group, const RowExchange &exchange, const void *
   };
   for (int64_t place : routes.theirs())
     clear(place);
-  clear(end);
+  clear(exchange.rowsOfExperts());
   group.allToAllRows(in, out, rowBytes, {routes.mine(), routes.mineCounts(), routes.theirs(), routes.theirCounts()});
 }
 
-void combineRows(Communicator &group, const RowExchange &exchange, const void *in, void *out, int64_t columns,
-                 dtcc_dtype type, void *received, int64_t *lists) {
-  Routes routes(group, exchange, lists);
-  int64_t rowBytes = columns * dtcc_dtype_size(type), members = group.size();
+void combineRows(Communicator &group, const RowExchange &exchange, const void *in, const void *ids, void *out,
+                 void *returned, int64_t *lists) {
+  Routes routes(group, exchange, ids, lists);
+  const int64_t rowBytes = exchange.rowBytes(), members = exchange.members, columns = exchange.columns;
   // Rows come back in the order of the list by which tokens went out.
   int64_t *places = routes.room(), *next = places + routes.mine().size(), *last = next + members;
   std::iota(places, next, 0);
-  group.allToAllRows(in, received, rowBytes,
+  group.allToAllRows(in, returned, rowBytes,
                      {routes.theirs(), routes.theirCounts(), {places, routes.mine().size()}, routes.mineCounts()});
 
   // Per member the next of its rows: each list ascends, as the tokens do.
@@ -149,14 +151,14 @@ void combineRows(Communicator &group, const RowExchange &exchange, const void *i
   // first: without a bound the peer adds them up.
   auto takeRow = [&](int64_t peer, int64_t token) -> void * {
     ofPeer.clear();
-    void *first = static_cast<std::byte *>(received) + next[peer] * rowBytes;
+    void *first = static_cast<std::byte *>(returned) + next[peer] * rowBytes;
     for (; next[peer] < last[peer] && routes.mine()[static_cast<size_t>(next[peer])] == token; ++next[peer])
-      ofPeer.push_back(static_cast<const std::byte *>(received) + next[peer] * rowBytes);
+      ofPeer.push_back(static_cast<const std::byte *>(returned) + next[peer] * rowBytes);
     if (ofPeer.size() > 1)
-      reduceElements(type, DTCC_SUM, ofPeer, {&first, 1}, 0, columns, 0);
+      reduceElements(exchange.type, DTCC_SUM, ofPeer, {&first, 1}, 0, columns, 0);
     return ofPeer.empty() ? nullptr : first;
   };
-  sources.reserve(static_cast<size_t>(exchange.copies(members)));
+  sources.reserve(static_cast<size_t>(exchange.copies()));
   for (int64_t token = 0; token < exchange.tokens; ++token) {
     sources.clear();
     for (int64_t peer = 0; peer < members; ++peer)
@@ -167,7 +169,7 @@ void combineRows(Communicator &group, const RowExchange &exchange, const void *i
     if (sources.empty())
       std::memset(row, 0, static_cast<size_t>(rowBytes));
     else
-      reduceElements(type, DTCC_SUM, sources, {&row, 1}, 0, columns, 0);
+      reduceElements(exchange.type, DTCC_SUM, sources, {&row, 1}, 0, columns, 0);
   }
 }
 

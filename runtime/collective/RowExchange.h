@@ -22,38 +22,31 @@
 #ifndef DTCC_RUNTIME_COLLECTIVE_ROWEXCHANGE_H
 #define DTCC_RUNTIME_COLLECTIVE_ROWEXCHANGE_H
 
+#include "runtime/abi/RowSizes.h"
 #include "runtime/collective/Communicator.h"
 
 namespace dtcc::rt {
 
-struct RowExchange {
-  /// Tokens of a member, picks of a token, experts of a member.
-  int64_t tokens = 0, picks = 0, experts = 1;
-  /// [members * tokens, picks]: experts numbered over the group.
-  const void *ids = nullptr;
-  dtcc_dtype idType = DTCC_I64;
-  /// Rows of picks that a member has room for; 0: rows are those of tokens, and there is room for all.
-  int64_t room = 0;
+struct RowExchange : RowSizes {
+  bool combines = false; /* what experts made of rows comes back, else rows go to them */
+  int64_t experts = 1;   /* of a member */
+  int64_t columns = 1;   /* of a row */
+  dtcc_dtype type = DTCC_F32, idType = DTCC_I64;
 
-  /// The most rows of a token that go out.
-  int64_t copies(int64_t members) const { return members < picks && room == 0 ? members : picks; }
-  /// Integers that the lists of an exchange take.
-  int64_t listLength(int64_t members) const {
-    return 4 * members + (room > 0 ? room : tokens * members) + 2 * tokens * copies(members);
-  }
+  int64_t rowBytes() const { return columns * dtcc_dtype_size(type); }
 };
 
 /// `out` (members * tokens rows) = the rows of `in` (tokens) of all members whose token picked an expert of
 /// this one, each in its place, and zeros elsewhere. With a bound `out` has
-/// `room` rows: those of the kept picks, then zeros. `lists` has room for `listLength` integers. Throws Error for a
-/// pick that is no expert.
-void dispatchRows(Communicator &group, const RowExchange &exchange, const void *in, void *out, int64_t rowBytes,
+/// `room` rows: those of the kept picks, then zeros. `ids` [members * tokens, picks] numbers experts over the group.
+/// `lists` has room for `listLength` integers. Throws Error for a pick that is no expert.
+void dispatchRows(Communicator &group, const RowExchange &exchange, const void *in, const void *ids, void *out,
                   int64_t *lists);
-/// `out` (tokens rows of `columns`) = per row of `in` (members * tokens) the sum, in the order of the group, of those
-/// of the members that it was dispatched to. With a bound `in` has `room` rows, those of the kept picks. `received` has
-/// room for tokens * copies rows.
-void combineRows(Communicator &group, const RowExchange &exchange, const void *in, void *out, int64_t columns,
-                 dtcc_dtype type, void *received, int64_t *lists);
+/// `out` (tokens rows) = per row of `in` (members * tokens) the sum, in the order of the group, of those
+/// of the members that it was dispatched to. With a bound `in` has `room` rows, those of the kept picks. `returned` has
+/// room for `rowsReturned` rows.
+void combineRows(Communicator &group, const RowExchange &exchange, const void *in, const void *ids, void *out,
+                 void *returned, int64_t *lists);
 
 } // namespace dtcc::rt
 

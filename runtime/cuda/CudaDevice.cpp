@@ -11,6 +11,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/cuda/Tuning.h"
 #include "runtime/cuda/collective/Exchange.h"
+#include "runtime/image/RowCommand.h"
 
 #include <algorithm>
 #include <cstring>
@@ -139,7 +140,7 @@ void CudaDevice::bind(uint32_t number) {
     break;
   case DTCC_COLLECTIVE:
     if (GpuRows::takes(command))
-      made.rows = GpuRows::bind(RowShape::of(command, rank.image), launcher);
+      made.rows = GpuRows::bind(rowExchangeOf(command, rank.image), launcher);
     break;
   default:
     break;

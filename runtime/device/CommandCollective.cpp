@@ -9,7 +9,7 @@
 
 #include "runtime/abi/Collectives.h"
 #include "runtime/collective/Communicator.h"
-#include "runtime/collective/RowExchange.h"
+#include "runtime/image/RowCommand.h"
 
 namespace dtcc::rt {
 
@@ -29,26 +29,15 @@ void reserveMessages(const Image &image, const dtcc_command &command, Communicat
     group.reserveSend(attributes[0], messageBytes(image, command));
 }
 
-static int64_t roomOfRows(const Image &image, const dtcc_command &command) {
-  return command.attribute_count > 1 ? image.attributes(command)[1] : 0;
-}
-
 static void exchangeRows(const Image &image, const dtcc_command &command, Communicator &group, void *const *buffers) {
-  auto operands = image.operands(command);
-  const dtcc_view &rows = image.views()[operands[0]], &ids = image.views()[operands[1]];
-  int64_t columns = rows.sizes[rows.rank - 1], picks = ids.sizes[ids.rank - 1];
-  auto type = static_cast<dtcc_dtype>(rows.dtype);
-  RowExchange exchange{elementCount(ids) / picks / group.size(),
-                       picks,
-                       image.attributes(command)[0],
-                       buffers[1],
-                       static_cast<dtcc_dtype>(ids.dtype),
-                       roomOfRows(image, command)};
-  auto *lists = static_cast<int64_t *>(buffers[operands.size() - 1]);
-  if (command.op == DTCC_DISPATCH_ROWS)
-    dispatchRows(group, exchange, buffers[0], buffers[2], columns * dtcc_dtype_size(type), lists);
+  const RowExchange exchange = rowExchangeOf(command, image);
+  const RowOperands places(exchange.combines, exchange.isBounded(), /*isForGpus=*/false);
+  const void *in = buffers[places.rows], *ids = buffers[places.picks];
+  auto *lists = static_cast<int64_t *>(buffers[places.lists()]);
+  if (exchange.combines)
+    combineRows(group, exchange, in, ids, buffers[places.out], buffers[places.returned()], lists);
   else
-    combineRows(group, exchange, buffers[0], buffers[2], columns, type, buffers[3], lists);
+    dispatchRows(group, exchange, in, ids, buffers[places.out], lists);
 }
 
 static void runCollective(const Image &image, const dtcc_command &command, Communicator &group, void *const *buffers) {

@@ -8,30 +8,27 @@
 #include "runtime/image/CommandChecker.h"
 
 #include "runtime/abi/Collectives.h"
-#include "runtime/abi/GpuWorkspace.h"
-#include "runtime/collective/RowExchange.h"
 #include "runtime/image/RowChecker.h"
+#include "runtime/image/RowCommand.h"
 
 #include <cmath>
 
 namespace dtcc::rt {
 namespace {
 
-/// Checks the operands of an exchange of rows. In order they are rows, picks, output, received rows (only of a
-/// combine), packed rows (only on GPUs, and not of a combine with a bound) and lists.
 void checkRowExchange(const Image &image, const dtcc_command &command, const RowChecker &check) {
   auto views = image.views();
   auto operands = image.operands(command);
-  bool combine = command.op == DTCC_COMBINE_ROWS;
-  const int64_t room = command.attribute_count == 2 ? image.attributes(command)[1] : 0;
-  bool packs = image.isForGpus() && !(combine && room > 0);
-  check.require(operands.size() == size_t(4 + combine + packs), "number of operands must fit the command",
-                operands.size());
-  check.require(command.attribute_count >= 1 && command.attribute_count <= 2 && image.attributes(command)[0] >= 1,
+  auto attributes = image.attributes(command);
+  check.require(attributes.size() >= 1 && attributes.size() <= 2 && attributes[0] >= 1,
                 "an exchange of rows must have a member's number of experts", command.attribute_count);
-  check.require(command.attribute_count == 1 || room >= 1, "room for rows must be at least 1", room);
-  const dtcc_view &in = views[operands[0]], &ids = views[operands[1]], &out = views[operands[2]];
-  const dtcc_view &lists = views[operands.back()];
+  check.require(attributes.size() == 1 || (attributes[1] >= 1 && attributes[1] <= mostElements),
+                "room for rows must be from 1 to 2^56", attributes.back());
+  const bool combines = command.op == DTCC_COMBINE_ROWS;
+  const RowOperands places(combines, /*isBounded=*/attributes.size() == 2, image.isForGpus());
+  check.require(operands.size() == places.count(), "number of operands must fit the command", operands.size());
+  const dtcc_view &in = views[operands[places.rows]], &ids = views[operands[places.picks]];
+  const dtcc_view &out = views[operands[places.out]], &lists = views[operands[places.lists()]];
   for (uint32_t view : operands)
     check.require(isContiguous(views[view]), "operands of a collective must be contiguous", view);
   check.require(in.dtype == out.dtype, "operands of a collective must have one element type", int(out.dtype));
@@ -40,29 +37,20 @@ void checkRowExchange(const Image &image, const dtcc_command &command, const Row
   check.require(in.rank >= 1 && out.rank >= 1 && ids.rank >= 1 && in.sizes[in.rank - 1] == out.sizes[out.rank - 1] &&
                     ids.sizes[ids.rank - 1] >= 1,
                 "rows must have one length", int(in.rank));
-  int64_t members = image.mesh().sizeOf(image.communicators()[command.communicator]);
-  RowExchange exchange;
-  exchange.picks = ids.sizes[ids.rank - 1];
-  exchange.tokens = elementCount(ids) / exchange.picks / members;
-  exchange.room = room;
-  Wide columns = in.sizes[in.rank - 1], mine = Wide(exchange.tokens) * columns;
-  Wide all = room > 0 ? Wide(room) * columns : mine * members;
-  check.require(Wide(exchange.tokens) * members * exchange.picks == elementCount(ids) &&
-                    elementCount(in) == (combine ? all : mine) && elementCount(out) == (combine ? mine : all),
+  const RowExchange exchange = rowExchangeOf(command, image);
+  const Wide columns = exchange.columns, mine = exchange.tokens * columns, there = exchange.rowsOfExperts() * columns;
+  check.require(Wide(exchange.tokens) * exchange.members * exchange.picks == elementCount(ids) &&
+                    elementCount(in) == (combines ? there : mine) && elementCount(out) == (combines ? mine : there),
                 "sizes of a collective must fit its group", elementCount(out));
-  check.require(elementCount(lists) >= exchange.listLength(members), "room for the lists must suffice",
-                elementCount(lists));
-  if (combine) {
-    const dtcc_view &received = views[operands[3]];
-    check.require(received.dtype == in.dtype && elementCount(received) >= mine * exchange.copies(members),
-                  "room for what comes back must suffice", elementCount(received));
-  }
-  if (packs) {
-    const dtcc_view &packed = views[operands[operands.size() - 2]];
-    Wide rows = Wide(members) * gpu_workspace::rowsOfRound(exchange.tokens, exchange.copies(members), members);
-    check.require(packed.dtype == in.dtype && elementCount(packed) >= rows * columns,
-                  "room for what is sent must suffice", elementCount(packed));
-  }
+  check.require(elementCount(lists) >= exchange.listLength(), "room for the lists must suffice", elementCount(lists));
+  auto checkRoom = [&](size_t operand, Wide rows, const char *what) {
+    const dtcc_view &room = views[operands[operand]];
+    check.require(room.dtype == in.dtype && elementCount(room) >= rows * columns, what, elementCount(room));
+  };
+  if (places.isReturned)
+    checkRoom(places.returned(), exchange.rowsReturned(), "room for what comes back must suffice");
+  if (places.isPacked)
+    checkRoom(places.packed(), exchange.rowsPacked(), "room for what is sent must suffice");
 }
 
 void checkOperands(const Image &image, const dtcc_command &command, const RowChecker &check) {

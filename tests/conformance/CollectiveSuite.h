@@ -42,8 +42,8 @@ public:
   virtual ~RowMover() = default;
   virtual int64_t size() const = 0;
   virtual int64_t index() const = 0;
-  virtual void dispatch(const RowExchange &exchange, const void *in, void *out, int64_t columns, dtcc_dtype type) = 0;
-  virtual void combine(const RowExchange &exchange, const void *in, void *out, int64_t columns, dtcc_dtype type) = 0;
+  virtual void dispatch(const RowExchange &exchange, const void *in, const void *ids, void *out) = 0;
+  virtual void combine(const RowExchange &exchange, const void *in, const void *ids, void *out) = 0;
 };
 
 /// Rows to the members that hold a picked expert, and what these make of them back: mixed, skewed, long.

@@ -160,24 +160,19 @@ public:
       bench.gpu.copyWithin(to, from, bytes, bench.gpu.firstStream());
   }
 
-  void dispatch(const RowExchange &exchange, const void *in, void *out, int64_t columns, dtcc_dtype type) override {
-    RowShape shape = shapeOf(exchange, false, columns, type);
-    int64_t mine = exchange.tokens * shape.rowBytes(), there = bytesThere(shape);
-    void *buffers[] = {bench.load(in, mine), loadIds(exchange), bench.load(out, there), pieces(shape), lists(exchange)};
-    run(shape, buffers);
-    bench.store(out, buffers[2], there);
+  void dispatch(const RowExchange &exchange, const void *in, const void *ids, void *out) override {
+    const int64_t mine = exchange.tokens * exchange.rowBytes(), there = exchange.rowsOfExperts() * exchange.rowBytes();
+    std::vector<void *> buffers = {bench.load(in, mine), loadIds(exchange, ids), bench.load(out, there)};
+    run(exchange, buffers);
+    bench.store(out, buffers[dtcc::RowOperands::out], there);
   }
-  void combine(const RowExchange &exchange, const void *in, void *out, int64_t columns, dtcc_dtype type) override {
-    RowShape shape = shapeOf(exchange, true, columns, type);
-    int64_t mine = exchange.tokens * shape.rowBytes();
-    std::vector<void *> buffers = {bench.load(in, bytesThere(shape)), loadIds(exchange), bench.load(out, mine),
-                                   bench.room(mine * shape.copies())};
-    // Rows that lie side by side are not packed again.
-    if (exchange.room == 0)
-      buffers.push_back(pieces(shape));
-    buffers.push_back(lists(exchange));
-    run(shape, buffers.data());
-    bench.store(out, buffers[2], mine);
+  void combine(const RowExchange &dispatched, const void *in, const void *ids, void *out) override {
+    RowExchange exchange = dispatched;
+    exchange.combines = true;
+    const int64_t mine = exchange.tokens * exchange.rowBytes(), there = exchange.rowsOfExperts() * exchange.rowBytes();
+    std::vector<void *> buffers = {bench.load(in, there), loadIds(exchange, ids), bench.load(out, mine)};
+    run(exchange, buffers);
+    bench.store(out, buffers[dtcc::RowOperands::out], mine);
   }
 
   void barrier() override { host.barrier(); }
@@ -194,22 +189,19 @@ private:
           host, "messages", rooms, [&](uint64_t bytes) { return bench.gpu.allocate(bytes, "a message"); }, bench.gpu,
           dog);
   }
-  RowShape shapeOf(const RowExchange &exchange, bool combines, int64_t columns, dtcc_dtype type) const {
-    return {combines, members, exchange.tokens, exchange.picks, exchange.experts,
-            columns,  type,    exchange.idType, exchange.room};
+  void *loadIds(const RowExchange &exchange, const void *ids) {
+    return bench.load(ids, exchange.members * exchange.tokens * exchange.picks * dtcc_dtype_size(exchange.idType));
   }
-  /// Bytes of rows where their experts are.
-  static int64_t bytesThere(const RowShape &shape) {
-    return (shape.bound > 0 ? shape.bound : shape.members * shape.tokens) * shape.rowBytes();
-  }
-  void *loadIds(const RowExchange &exchange) {
-    return bench.load(exchange.ids, members * exchange.tokens * exchange.picks * dtcc_dtype_size(exchange.idType));
-  }
-  void *pieces(const RowShape &shape) { return bench.room(members * shape.room() * shape.rowBytes()); }
-  void *lists(const RowExchange &exchange) { return bench.room(exchange.listLength(members) * 8); }
-  void run(const RowShape &shape, void *const *buffers) {
+  /// Adds the room that the exchange takes to `buffers`, and runs it.
+  void run(const RowExchange &exchange, std::vector<void *> &buffers) {
+    const dtcc::RowOperands places(exchange.combines, exchange.isBounded(), /*isForGpus=*/true);
+    if (places.isReturned)
+      buffers.push_back(bench.room(exchange.rowsReturned() * exchange.rowBytes()));
+    if (places.isPacked)
+      buffers.push_back(bench.room(exchange.rowsPacked() * exchange.rowBytes()));
+    buffers.push_back(bench.room(exchange.listLength() * 8));
     GpuLauncher launcher(bench.gpu, 0);
-    GpuRows::bind(shape, launcher)->run(bench.gpu, *group, bench.gpu.firstStream(), buffers);
+    GpuRows::bind(exchange, launcher)->run(bench.gpu, *group, bench.gpu.firstStream(), buffers.data());
   }
 
   Communicator &host;

@@ -71,6 +71,19 @@ private:
   std::vector<std::byte> bytes;
 };
 
+/// The exchange of a case among `members`, whose picks are of 64 bits.
+RowExchange exchangeOf(const Case &c, int64_t members, int64_t room, dtcc_dtype type) {
+  RowExchange exchange;
+  exchange.members = members;
+  exchange.tokens = c.tokens;
+  exchange.picks = c.picks;
+  exchange.room = room;
+  exchange.experts = c.experts;
+  exchange.columns = c.columns;
+  exchange.type = type;
+  return exchange;
+}
+
 /// A member's function of a cell. It makes sums over members depend on their order.
 float madeOf(float cell, int64_t member) { return cell * (1.1f + 0.37f * static_cast<float>(member * member)); }
 
@@ -88,14 +101,14 @@ std::string checkCase(RowMover &group, const Case &c, dtcc_dtype type) {
         return true;
     return false;
   };
-  RowExchange exchange{c.tokens, c.picks, c.experts, ids.data(), DTCC_I64};
+  const RowExchange exchange = exchangeOf(c, n, 0, type);
   std::string wrong;
   Rows mine(type, c.tokens, c.columns), there(type, all, c.columns), back(type, c.tokens, c.columns);
   for (int64_t token = 0; token < c.tokens; ++token)
     for (int64_t column = 0; column < c.columns; ++column)
       mine.set(token, column, cellOf(me * c.tokens + token, column));
 
-  group.dispatch(exchange, mine.data(), there.data(), c.columns, type);
+  group.dispatch(exchange, mine.data(), ids.data(), there.data());
   for (int64_t token = 0; token < all; ++token)
     for (int64_t column = 0; column < c.columns; ++column) {
       float want = picked(token, me) ? mine.rounded(cellOf(token, column)) : 0, got = there.get(token, column);
@@ -104,7 +117,7 @@ std::string checkCase(RowMover &group, const Case &c, dtcc_dtype type) {
         wrong = message("dispatch_rows", where, ": cell ", column, " of row ", token, " is ", got, ", expected ", want);
       there.set(token, column, picked(token, me) ? madeOf(got, me) : std::numeric_limits<float>::quiet_NaN());
     }
-  group.combine(exchange, there.data(), back.data(), c.columns, type);
+  group.combine(exchange, there.data(), ids.data(), back.data());
   for (int64_t token = 0; token < c.tokens; ++token)
     for (int64_t column = 0; column < c.columns; ++column) {
       int64_t place = me * c.tokens + token;
@@ -143,13 +156,13 @@ std::string checkPackedCase(RowMover &group, const Case &c, int64_t room, dtcc_d
       mine.push_back(place);
     count += count < room;
   }
-  RowExchange exchange{c.tokens, c.picks, c.experts, ids.data(), DTCC_I64, room};
+  const RowExchange exchange = exchangeOf(c, n, room, type);
   Rows own(type, c.tokens, c.columns), packed(type, room, c.columns), back(type, c.tokens, c.columns);
   for (int64_t token = 0; token < c.tokens; ++token)
     for (int64_t column = 0; column < c.columns; ++column)
       own.set(token, column, cellOf(me * c.tokens + token, column));
   std::string wrong;
-  group.dispatch(exchange, own.data(), packed.data(), c.columns, type);
+  group.dispatch(exchange, own.data(), ids.data(), packed.data());
   for (int64_t row = 0; row < room; ++row)
     for (int64_t column = 0; column < c.columns; ++column) {
       bool isKept = row < static_cast<int64_t>(mine.size());
@@ -161,7 +174,7 @@ std::string checkPackedCase(RowMover &group, const Case &c, int64_t room, dtcc_d
                  isKept ? madeOf(got, ids[static_cast<size_t>(mine[static_cast<size_t>(row)])])
                         : std::numeric_limits<float>::quiet_NaN());
     }
-  group.combine(exchange, packed.data(), back.data(), c.columns, type);
+  group.combine(exchange, packed.data(), ids.data(), back.data());
   for (int64_t token = 0; token < c.tokens; ++token)
     for (int64_t column = 0; column < c.columns; ++column) {
       float want = 0, got = back.get(token, column), cell = own.rounded(cellOf(me * c.tokens + token, column));
@@ -195,17 +208,17 @@ public:
   explicit HostRows(Communicator &group) : group(group) {}
   int64_t size() const override { return group.size(); }
   int64_t index() const override { return group.index(); }
-  void dispatch(const RowExchange &exchange, const void *in, void *out, int64_t columns, dtcc_dtype type) override {
-    dispatchRows(group, exchange, in, out, columns * dtcc_dtype_size(type), listsOf(exchange).data());
+  void dispatch(const RowExchange &exchange, const void *in, const void *ids, void *out) override {
+    dispatchRows(group, exchange, in, ids, out, listsOf(exchange).data());
   }
-  void combine(const RowExchange &exchange, const void *in, void *out, int64_t columns, dtcc_dtype type) override {
-    Rows room(type, exchange.tokens * exchange.copies(size()), columns);
-    combineRows(group, exchange, in, out, columns, type, room.data(), listsOf(exchange).data());
+  void combine(const RowExchange &exchange, const void *in, const void *ids, void *out) override {
+    Rows returned(exchange.type, exchange.rowsReturned(), exchange.columns);
+    combineRows(group, exchange, in, ids, out, returned.data(), listsOf(exchange).data());
   }
 
 private:
   std::vector<int64_t> &listsOf(const RowExchange &exchange) {
-    lists.resize(static_cast<size_t>(exchange.listLength(size())));
+    lists.resize(static_cast<size_t>(exchange.listLength()));
     return lists;
   }
   Communicator &group;
@@ -245,11 +258,11 @@ std::string checkRows(RowMover &group) {
     }
   }
   std::vector<int64_t> ids(static_cast<size_t>(group.size()), group.size());
-  RowExchange exchange{1, 1, 1, ids.data(), DTCC_I64};
+  const RowExchange exchange = exchangeOf(Case{1, 1, 1, 1}, group.size(), 0, DTCC_F32);
   std::vector<float> rows(static_cast<size_t>(group.size()));
   try {
     float row = 1;
-    group.dispatch(exchange, &row, rows.data(), 1, DTCC_F32);
+    group.dispatch(exchange, &row, ids.data(), rows.data());
     if (wrong.empty())
       wrong = "a pick that is no expert was taken";
   } catch (const Error &) {

@@ -13,36 +13,34 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/bufferize/OpRules.h"
-#include "runtime/abi/GpuWorkspace.h"
+#include "runtime/abi/RowSizes.h"
 
 using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
-/// A dispatch_rows or combine_rows with the room that its exchange takes: what RowExchange.h calls `copies` and
-/// `listLength`.
+/// Lowers a dispatch_rows or combine_rows, and reserves the room that its exchange takes.
 template <typename Op> static LogicalResult lowerRows(Op op, Bufferizer &b, CollectiveKind kind) {
   OpBuilder &builder = b.builder();
   Place rows = b.dense(b.placeOf(op.getX()), "rows"), ids = b.dense(b.placeOf(op.getIds()), "picks");
   Place to = b.place(op.getY());
-  int64_t members = b.mesh().product(spmd::toAxes(op.getAxes())), picks = ids.sizes.back(), cells = 1;
-  for (int64_t size : ids.sizes)
-    cells *= size;
-  // Rows of a token that a rank gets back: one of each rank, or with a bound one of each pick.
-  int64_t tokens = cells / picks / members, copies = op.getRoom() ? picks : std::min(members, picks);
+  RowSizes sizes;
+  sizes.members = b.mesh().product(spmd::toAxes(op.getAxes()));
+  sizes.picks = ids.sizes.back();
+  sizes.tokens = llvm::product_of(ids.sizes) / sizes.picks / sizes.members;
+  sizes.room = op.getRoom().value_or(0);
+  auto reserveRows = [&](int64_t count, StringRef name) {
+    auto type = RankedTensorType::get({count, rows.sizes.back()}, rows.element);
+    return b.view(b.storage.allocate(type, name));
+  };
   SmallVector<Value> outs{b.view(to)};
-  if (kind == CollectiveKind::CombineRows)
-    outs.push_back(b.view(
-        b.storage.allocate(RankedTensorType::get({tokens * copies, rows.sizes.back()}, rows.element), "returned")));
-  // With a bound the rows that go back lie side by side already.
-  if (b.packsRows() && !(op.getRoom() && kind == CollectiveKind::CombineRows)) {
-    int64_t waiting = members * gpu_workspace::rowsOfRound(tokens, copies, members);
-    outs.push_back(
-        b.view(b.storage.allocate(RankedTensorType::get({waiting, rows.sizes.back()}, rows.element), "packed")));
-  }
-  int64_t places = op.getRoom() ? int64_t(*op.getRoom()) : tokens * members;
-  auto lists = RankedTensorType::get({4 * members + places + 2 * tokens * copies}, builder.getI64Type());
-  outs.push_back(b.view(b.storage.allocate(lists, "routes")));
+  const RowOperands operands(kind == CollectiveKind::CombineRows, sizes.isBounded(), b.packsRows());
+  if (operands.isReturned)
+    outs.push_back(reserveRows(sizes.rowsReturned(), "returned"));
+  if (operands.isPacked)
+    outs.push_back(reserveRows(sizes.rowsPacked(), "packed"));
+  outs.push_back(
+      b.view(b.storage.allocate(RankedTensorType::get({sizes.listLength()}, builder.getI64Type()), "routes")));
   SmallVector<Value> ins{b.view(rows), b.view(ids)};
   CollectiveOp::create(builder, op.getLoc(), Type(), ins, outs, ValueRange(), 0,
                        builder.getStringAttr(mnemonicOf(kind)), kind, Reduction::Sum,

@@ -11,34 +11,19 @@
 
 namespace dtcc::rt::cuda {
 
-RowShape RowShape::of(const dtcc_command &command, const Image &image) {
-  auto operands = image.operands(command);
-  const dtcc_view &rows = image.views()[operands[0]], &ids = image.views()[operands[1]];
-  RowShape shape = {};
-  shape.combines = command.op == DTCC_COMBINE_ROWS;
-  shape.members = image.mesh().sizeOf(image.communicators()[command.communicator]);
-  shape.picks = ids.sizes[ids.rank - 1];
-  shape.tokens = elementCount(ids) / shape.picks / shape.members;
-  shape.experts = image.attributes(command)[0];
-  shape.columns = rows.sizes[rows.rank - 1];
-  shape.type = static_cast<dtcc_dtype>(rows.dtype), shape.idType = static_cast<dtcc_dtype>(ids.dtype);
-  shape.bound = command.attribute_count > 1 ? image.attributes(command)[1] : 0;
-  return shape;
+std::unique_ptr<GpuRows> GpuRows::bind(const RowExchange &exchange, Launcher &launcher) {
+  if (exchange.type != DTCC_F32 && exchange.type != DTCC_BF16 && exchange.type != DTCC_F16)
+    fail("GPUs exchange rows of f32, bf16 or f16, got type: ", int(exchange.type));
+  return exchange.isBounded() ? bindPickedRows(exchange, launcher) : bindTokenRows(exchange, launcher);
 }
 
-std::unique_ptr<GpuRows> GpuRows::bind(const RowShape &shape, Launcher &launcher) {
-  if (shape.type != DTCC_F32 && shape.type != DTCC_BF16 && shape.type != DTCC_F16)
-    fail("GPUs exchange rows of f32, bf16 or f16, got type: ", int(shape.type));
-  return shape.bound > 0 ? bindPickedRows(shape, launcher) : bindTokenRows(shape, launcher);
-}
-
-GpuRows::GpuRows(const RowShape &shape, Launcher &launcher)
-    : shape(shape), launcher(launcher), sends(static_cast<size_t>(shape.members)), receives(sends.size()),
+GpuRows::GpuRows(const RowExchange &exchange, Launcher &launcher)
+    : exchange(exchange), launcher(launcher), sends(static_cast<size_t>(exchange.members)), receives(sends.size()),
       counts(2 * sends.size()) {}
 
 int GpuRows::unitOf(const void *from, const void *to) const {
   int unit = 4;
-  while (shape.rowBytes() % (int64_t{1} << unit) || !isAligned(from, uint64_t{1} << unit) ||
+  while (exchange.rowBytes() % (int64_t{1} << unit) || !isAligned(from, uint64_t{1} << unit) ||
          !isAligned(to, uint64_t{1} << unit))
     --unit;
   return unit;
@@ -46,25 +31,24 @@ int GpuRows::unitOf(const void *from, const void *to) const {
 
 void GpuRows::run(Gpu &gpu, NcclCommunicator &group, CUstream stream, void *const *buffers) {
   const Call call{stream, buffers};
-  auto bytes = [&](int operand) { return static_cast<std::byte *>(buffers[operand]); };
-  int next = shape.combines ? 4 : 3;
-  std::byte *packed = shape.combines && shape.bound > 0 ? nullptr : bytes(next++);
+  const RowOperands places(exchange.combines, exchange.isBounded(), /*isForGpus=*/true);
+  auto bytes = [&](size_t operand) { return static_cast<std::byte *>(buffers[operand]); };
   const Run run{gpu,
                 group,
                 call,
-                buffers[1],
-                bytes(0),
-                bytes(2),
-                bytes(shape.combines ? 3 : 2),
-                packed,
-                reinterpret_cast<int32_t *>(bytes(next))};
+                buffers[places.picks],
+                bytes(places.rows),
+                bytes(places.out),
+                bytes(places.returned()),
+                places.isPacked ? bytes(places.packed()) : nullptr,
+                reinterpret_cast<int32_t *>(bytes(places.lists()))};
   const int32_t *found = route(run);
   gpu.copyToHost(counts.data(), reinterpret_cast<CUdeviceptr>(found), counts.size() * sizeof(int32_t), stream);
   gpu.synchronize(stream);
   for (int32_t count : counts)
     if (count < 0)
-      fail(gpu.where(), ": a router's pick must be one of ", shape.experts * shape.members, " experts");
-  exchange(run);
+      fail(gpu.where(), ": a router's pick must be one of ", exchange.experts * exchange.members, " experts");
+  move(run);
 }
 
 } // namespace dtcc::rt::cuda

@@ -9,8 +9,8 @@
 // How many go where follows from the picks, which lie on the GPU, and NCCL wants counts
 // from the host: it waits for two integers a member, nothing else of an exchange.
 //
-// Rows for a member are packed into one piece, as many as it has room for (rowsOfRound of
-// GpuWorkspace.h), in as many rounds as the longest list takes.
+// Rows for a member are packed into one piece, as many as it has room for
+// (RowSizes::rowsOfRound), in as many rounds as the longest list takes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 #define DTCC_RUNTIME_CUDA_COLLECTIVE_GPUROWS_H
 
 #include "runtime/abi/Collectives.h"
-#include "runtime/abi/GpuWorkspace.h"
+#include "runtime/collective/RowExchange.h"
 #include "runtime/cuda/collective/Nccl.h"
 #include "runtime/cuda/driver/Gpu.h"
 #include "runtime/cuda/ops/Launch.h"
@@ -27,29 +27,13 @@
 
 namespace dtcc::rt::cuda {
 
-/// Sizes of an exchange, as RowExchange has them.
-struct RowShape {
-  bool combines; /* what experts made of rows comes back, else rows go to them */
-  int64_t members, tokens, picks, experts, columns;
-  dtcc_dtype type, idType;
-  int64_t bound = 0; /* rows of picks that a member has room for; 0: rows are those of tokens, with room for all */
-
-  /// Shape of the rows that a checked command exchanges.
-  static RowShape of(const dtcc_command &command, const Image &image);
-  /// The most rows of a token that go out.
-  int64_t copies() const { return bound > 0 ? picks : std::min(members, picks); }
-  int64_t rowBytes() const { return columns * dtcc_dtype_size(type); }
-  /// Rows for a member that are sent at a time.
-  int64_t room() const { return gpu_workspace::rowsOfRound(tokens, copies(), members); }
-};
-
 class GpuRows {
 public:
   static bool takes(const dtcc_command &command) {
     return command.kind == DTCC_COLLECTIVE && collectiveInfo(command.op).traffic == Traffic::ToPicked;
   }
   /// Called in the bind phase. Throws Error for rows that are neither f32 nor of a 16-bit type.
-  static std::unique_ptr<GpuRows> bind(const RowShape &shape, Launcher &launcher);
+  static std::unique_ptr<GpuRows> bind(const RowExchange &exchange, Launcher &launcher);
   virtual ~GpuRows() = default;
 
   /// After what stands on `stream`, which `group` uses. `buffers`: the GPU's addresses of the operands. Throws Error
@@ -58,7 +42,7 @@ public:
   void run(Gpu &gpu, NcclCommunicator &group, CUstream stream, void *const *buffers);
 
 protected:
-  GpuRows(const RowShape &shape, Launcher &launcher);
+  GpuRows(const RowExchange &exchange, Launcher &launcher);
 
   struct Run {
     Gpu &gpu;
@@ -71,14 +55,14 @@ protected:
   /// Numbers the rows that go out and those that come in. Returns the address of their counts.
   virtual const int32_t *route(const Run &run) = 0;
   /// Moves the rows, whose counts are known.
-  virtual void exchange(const Run &run) = 0;
+  virtual void move(const Run &run) = 0;
 
   std::span<const int32_t> outgoing() const { return std::span(counts).first(counts.size() / 2); }
   std::span<const int32_t> incoming() const { return std::span(counts).last(counts.size() / 2); }
   /// Logarithm of the bytes that kernels move at a time, which rows and both addresses are multiples of.
   int unitOf(const void *from, const void *to) const;
 
-  const RowShape shape;
+  const RowExchange exchange;
   Launcher &launcher;
   std::vector<NcclCommunicator::Piece> sends, receives;
 
@@ -87,9 +71,9 @@ private:
 };
 
 /// The exchange whose rows have the places of all members' tokens.
-std::unique_ptr<GpuRows> bindTokenRows(const RowShape &shape, Launcher &launcher);
+std::unique_ptr<GpuRows> bindTokenRows(const RowExchange &exchange, Launcher &launcher);
 /// The exchange whose rows are those of kept picks, with a bound (--moe-capacity).
-std::unique_ptr<GpuRows> bindPickedRows(const RowShape &shape, Launcher &launcher);
+std::unique_ptr<GpuRows> bindPickedRows(const RowExchange &exchange, Launcher &launcher);
 
 } // namespace dtcc::rt::cuda
 

@@ -22,38 +22,38 @@ namespace {
 
 class PickedRows final : public GpuRows {
 public:
-  PickedRows(const RowShape &shape, Launcher &launcher)
-      : GpuRows(shape, launcher), router(launcher, "RowExchange", "route_picks") {
+  PickedRows(const RowExchange &exchange, Launcher &launcher)
+      : GpuRows(exchange, launcher), router(launcher, "RowExchange", "route_picks") {
     static const char *const packNames[] = {"", "pack_picks_2", "pack_picks_4", "pack_picks_8", "pack_picks_16"};
     for (int u = 1; u < 5; ++u)
       packs[u] = Kernel(launcher, "RowExchange", packNames[u]);
-    std::string sumName = std::string("sum_picks_") + typeName(shape.type);
+    std::string sumName = std::string("sum_picks_") + typeName(exchange.type);
     sum = Kernel(launcher, "RowExchange", sumName.c_str());
   }
 
 private:
-  Integers picksOf(const void *ids) const { return {ids, 1, shape.idType == DTCC_I64}; }
+  Integers picksOf(const void *ids) const { return {ids, 1, exchange.idType == DTCC_I64}; }
   /// The picks of this member's tokens.
   Integers ownPicks(const Run &run) const {
-    const int64_t first = run.group.index() * shape.tokens * shape.picks;
-    return picksOf(static_cast<const std::byte *>(run.ids) + first * dtcc_dtype_size(shape.idType));
+    const int64_t first = run.group.index() * exchange.tokens * exchange.picks;
+    return picksOf(static_cast<const std::byte *>(run.ids) + first * dtcc_dtype_size(exchange.idType));
   }
 
   const int32_t *route(const Run &run) override {
-    int32_t *counts = run.lists + shape.tokens * shape.picks;
-    router(run.call, 2 * shape.members, routeThreads,
-           RoutePicks{picksOf(run.ids), shape.members, run.group.index(), shape.tokens, shape.picks, shape.experts,
-                      shape.bound, run.lists, counts});
+    int32_t *counts = run.lists + exchange.tokens * exchange.picks;
+    router(run.call, 2 * exchange.members, routeThreads,
+           RoutePicks{picksOf(run.ids), exchange.members, run.group.index(), exchange.tokens, exchange.picks,
+                      exchange.experts, exchange.room, run.lists, counts});
     return counts;
   }
 
-  void exchange(const Run &run) override { shape.combines ? combine(run) : dispatch(run); }
+  void move(const Run &run) override { exchange.combines ? combine(run) : dispatch(run); }
 
   void dispatch(const Run &run) {
-    const int64_t rowBytes = shape.rowBytes(), room = shape.room();
+    const int64_t rowBytes = exchange.rowBytes(), room = exchange.rowsOfRound();
     const int unit = unitOf(run.in, run.packed);
-    PackPickedRows packing = {run.in,      run.packed,    ownPicks(run),    run.lists, shape.tokens,
-                              shape.picks, shape.experts, rowBytes >> unit, 0,         room};
+    PackPickedRows packing = {run.in,         run.packed,       ownPicks(run),    run.lists, exchange.tokens,
+                              exchange.picks, exchange.experts, rowBytes >> unit, 0,         room};
     const int64_t longest = std::max(std::ranges::max(outgoing()), std::ranges::max(incoming()));
     for (; packing.first < longest; packing.first += room) {
       auto inRound = [&](int32_t count) { return std::clamp<int64_t>(count - packing.first, 0, room) * rowBytes; };
@@ -63,18 +63,18 @@ private:
         receives[peer] = {to + packing.first * rowBytes, inRound(incoming()[peer])};
         to += incoming()[peer] * rowBytes;
       }
-      packs[unit](run.call, loopBlocks(shape.tokens * shape.picks, launcher), routeThreads, packing);
+      packs[unit](run.call, loopBlocks(exchange.tokens * exchange.picks, launcher), routeThreads, packing);
       run.group.exchange(sends, receives);
     }
     int64_t kept = 0;
     for (int32_t count : incoming())
       kept += count;
     run.gpu.clear(reinterpret_cast<CUdeviceptr>(run.out + kept * rowBytes),
-                  static_cast<uint64_t>((shape.bound - kept) * rowBytes), run.call.stream);
+                  static_cast<uint64_t>((exchange.room - kept) * rowBytes), run.call.stream);
   }
 
   void combine(const Run &run) {
-    const int64_t rowBytes = shape.rowBytes();
+    const int64_t rowBytes = exchange.rowBytes();
     std::byte *from = run.in, *to = run.received;
     for (size_t peer = 0; peer < sends.size(); ++peer) {
       sends[peer] = {from, incoming()[peer] * rowBytes};
@@ -83,9 +83,9 @@ private:
       to += outgoing()[peer] * rowBytes;
     }
     run.group.exchange(sends, receives);
-    sum(run.call, loopBlocks(shape.tokens, launcher), routeThreads,
-        SumPickedRows{run.received, run.out, ownPicks(run), run.lists, run.lists + shape.tokens * shape.picks,
-                      shape.tokens, shape.picks, shape.experts, shape.columns});
+    sum(run.call, loopBlocks(exchange.tokens, launcher), routeThreads,
+        SumPickedRows{run.received, run.out, ownPicks(run), run.lists, run.lists + exchange.tokens * exchange.picks,
+                      exchange.tokens, exchange.picks, exchange.experts, exchange.columns});
   }
 
   Kernel router, packs[5], sum; /* packs by the logarithm of what they move at a time */
@@ -93,8 +93,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<GpuRows> bindPickedRows(const RowShape &shape, Launcher &launcher) {
-  return std::make_unique<PickedRows>(shape, launcher);
+std::unique_ptr<GpuRows> bindPickedRows(const RowExchange &exchange, Launcher &launcher) {
+  return std::make_unique<PickedRows>(exchange, launcher);
 }
 
 } // namespace dtcc::rt::cuda
