@@ -32,8 +32,8 @@
 #include "passes/graph/Recompute.h"
 #include "passes/spmd/layout/ApplyPlan.h"
 #include "passes/spmd/layout/PlanAttribute.h"
-#include "planner/cost/AmountText.h"
 #include "planner/parallelism/Offload.h"
+#include "runtime/abi/AmountText.h"
 #include "runtime/abi/OwnWeights.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -139,9 +139,8 @@ void Driver::warnOfMemory(exec::ProgramOp program) {
     memory = options.deviceMemory;
   if (needed > memory)
     llvm::WithColor::warning(messageStream(), "dtcc")
-        << "the plan needs " << cost::formatBytes(needed) << " of memory a rank, and "
-        << (isForGpus() ? "a device of --cluster=" + options.cluster : "this machine") << " has "
-        << cost::formatBytes(memory)
+        << "the plan needs " << formatBytes(needed) << " of memory a rank, and "
+        << (isForGpus() ? "a device of --cluster=" + options.cluster : "this machine") << " has " << formatBytes(memory)
         << (isForGpus() ? std::string() : " for each of " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"))
         << ": the program will refuse to run " << (isForGpus() ? "there" : "here") << '\n';
 }
@@ -153,12 +152,11 @@ void Driver::tellOfHost(exec::ProgramOp program) {
     bytes += arena.getHost() ? double(arena.getBytes()) : 0;
   if (bytes > options.hostMemory && options.hostMemory > 0)
     llvm::WithColor::warning(messageStream(), "dtcc")
-        << "a rank needs " << cost::formatBytes(bytes)
-        << " of host memory, but a device of --cluster=" << options.cluster << " has "
-        << cost::formatBytes(options.hostMemory) << ": the program will refuse to run there\n";
+        << "a rank needs " << formatBytes(bytes) << " of host memory, but a device of --cluster=" << options.cluster
+        << " has " << formatBytes(options.hostMemory) << ": the program will refuse to run there\n";
   else if (bytes > 0 && options.hostMemory <= 0)
     llvm::WithColor::note(messageStream(), "dtcc")
-        << "a rank locks " << cost::formatBytes(bytes) << " of host memory, and --cluster=" << options.cluster
+        << "a rank locks " << formatBytes(bytes) << " of host memory, and --cluster=" << options.cluster
         << " does not say how much a host has\n";
   else if (bytes == 0 && isForGpus() && plan::parseOffload(options.offload).value_or(plan::Offload()).any())
     llvm::WithColor::note(messageStream(), "dtcc")

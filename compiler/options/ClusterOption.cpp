@@ -10,16 +10,14 @@
 #include "compiler/options/CompileTarget.h"
 #include "compiler/options/PlanRequest.h"
 #include "planner/cluster/ClusterFile.h"
+#include "runtime/abi/Cores.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <thread>
 #include <unistd.h>
 
 using namespace mlir;
 using namespace dtcc;
 
 double dtcc::machineMemory() { return double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)); }
-
-int64_t dtcc::machineCores() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 static bool multipliesBf16() {
 #if defined(__x86_64__)
@@ -30,7 +28,7 @@ static bool multipliesBf16() {
 }
 
 cost::Machine dtcc::thisMachine(const Options &options, int64_t ranks) {
-  cost::Machine machine = cost::Machine::cpu(ranks, machineCores(), machineMemory());
+  cost::Machine machine = cost::Machine::cpu(ranks, availableCores(), machineMemory());
   double *rates = machine.device.flopsPerSecond;
   // Muon's matrices are of bf16 in every program. Halves of fp16 have no products of their own.
   if (options.precision != "fp16" && multipliesBf16())
@@ -83,9 +81,9 @@ FailureOr<ProgramMachine> dtcc::machineOf(const Options &options, int64_t ranks)
       return ProgramMachine{machine, llvm::formatv("{0} x {1}", ranks, machine.device.name)};
     }
   }
-  return ProgramMachine{
-      thisMachine(options, ranks),
-      llvm::formatv("{0} {1} of the machine that compiled it", machineCores(), machineCores() == 1 ? "core" : "cores")};
+  return ProgramMachine{thisMachine(options, ranks),
+                        llvm::formatv("{0} {1} of the machine that compiled it", availableCores(),
+                                      availableCores() == 1 ? "core" : "cores")};
 }
 
 FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options, bool mayMix) {

@@ -14,9 +14,8 @@
 
 namespace dtcc {
 
-/// Bytes of memory of this machine, and its cores.
+/// Bytes of memory of this machine.
 double machineMemory();
-int64_t machineCores();
 
 /// `ranks` ranks on the cores and memory of this machine. Products of bf16 are twice as fast where the processor has
 /// instructions for them: two cores of an AMD EPYC (Zen 4) make 224 GFLOP/s in f32 and 447 in bf16 (the peaks that

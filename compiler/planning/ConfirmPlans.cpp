@@ -10,8 +10,8 @@
 #include "compiler/console/StatusLine.h"
 #include "compiler/pipeline/RunPasses.h"
 #include "compiler/planning/LowerPlan.h"
-#include "planner/cost/AmountText.h"
 #include "planner/problem/InParallel.h"
+#include "runtime/abi/AmountText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <deque>
 
@@ -230,14 +230,13 @@ void Confirmation::passOver(const Tried &tried) {
   plan::PassedPlan passed{tried.candidate.plan.shape,
                           "the compiler refuses it: " + (tried.lowered.refusal ? tried.lowered.refusal->str() : "")};
   if (tried.lowered.module && tried.report.hostLack > 0)
-    passed.why =
-        llvm::formatv("its program leaves {0} to the host of a rank, {1} more than that has",
-                      cost::formatBytes(tried.lowered.mostWithHost()), cost::formatBytes(tried.report.hostLack));
+    passed.why = llvm::formatv("its program leaves {0} to the host of a rank, {1} more than that has",
+                               formatBytes(tried.lowered.mostWithHost()), formatBytes(tried.report.hostLack));
   else if (tried.lowered.module)
     passed.why = llvm::formatv("its program{0} needs {1}, {2} more than there is; the estimate was {3}",
-                               withRecomputed(tried.report), cost::formatBytes(tried.report.memory.total()),
-                               cost::formatBytes(tried.lowered.most().total() - usableBytes(tried)),
-                               cost::formatBytes(tried.report.estimated->total()));
+                               withRecomputed(tried.report), formatBytes(tried.report.memory.total()),
+                               formatBytes(tried.lowered.most().total() - usableBytes(tried)),
+                               formatBytes(tried.report.estimated->total()));
   result.report.passed.push_back(std::move(passed));
 }
 
@@ -310,15 +309,15 @@ LogicalResult Confirmation::refuse() {
   if (least && least->report.hostLack > 0) {
     errorStream() << "no plan fits: of the " << result.report.passed.size()
                   << " best ones that were compiled, the one that needs least (" << least->candidate.plan.shape.str()
-                  << ") leaves " << cost::formatBytes(least->lowered.mostWithHost())
-                  << " to the host of a rank, which has " << cost::formatBytes(result.machine.host.memoryBytes) << '\n';
+                  << ") leaves " << formatBytes(least->lowered.mostWithHost()) << " to the host of a rank, which has "
+                  << formatBytes(result.machine.host.memoryBytes) << '\n';
     return failure();
   }
   errorStream() << "no plan fits: of the " << result.report.passed.size()
                 << " best ones that were compiled, none needs less than "
-                << cost::formatBytes(least ? least->report.memory.total() : 0) << " a rank ("
+                << formatBytes(least ? least->report.memory.total() : 0) << " a rank ("
                 << (least ? least->candidate.plan.shape.str() : "") << "), and a rank has "
-                << cost::formatBytes(least ? usableBytes(*least) + least->report.memory.communicators : 0) << '\n';
+                << formatBytes(least ? usableBytes(*least) + least->report.memory.communicators : 0) << '\n';
   return failure();
 }
 
@@ -357,9 +356,9 @@ LogicalResult Confirmation::acceptMixed() {
     first = row.begin();
   for (const Candidate &other : llvm::make_range(row.begin(), first))
     result.report.passed.push_back(
-        {other.plan.shape, llvm::formatv("by the estimate it holds {0}, {1} more than a device may use",
-                                         cost::formatBytes(other.report.memory.total()),
-                                         cost::formatBytes(result.report.excess(other.report)))});
+        {other.plan.shape,
+         llvm::formatv("by the estimate it holds {0}, {1} more than a device may use",
+                       formatBytes(other.report.memory.total()), formatBytes(result.report.excess(other.report)))});
   Tried tried = unlowered(std::move(*first));
   row.erase(row.begin(), std::next(first));
   return accept(std::move(tried));

@@ -12,10 +12,10 @@
 #include "compiler/planning/PipelinePlanning.h"
 #include "dialects/graph/Graph.h"
 #include "planner/cluster/ClusterFile.h"
-#include "planner/cost/AmountText.h"
 #include "planner/search/DeviceCounts.h"
 #include "planner/step/ModelWork.h"
 #include "planner/transformer/Memory.h"
+#include "runtime/abi/AmountText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -551,7 +551,7 @@ FailureOr<SearchResult> dtcc::searchBest(ModuleOp module, const Options &options
   if (succeeded(result) && options.verbose)
     for (const plan::PlanReport &plan : result->report.plans)
       messageStream() << llvm::formatv("plan {0}: {1:f3} s a step, {2} a rank by the estimate{3}\n", plan.shape.str(),
-                                       plan.seconds, cost::formatBytes(plan.memory.total()),
+                                       plan.seconds, formatBytes(plan.memory.total()),
                                        plan.fits ? "" : ", does not fit");
   return result;
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "planner/cluster/ClusterFile.h"
-#include "planner/cost/AmountText.h"
+#include "runtime/abi/AmountText.h"
 #include <cmath>
 
 namespace dtcc::cost {

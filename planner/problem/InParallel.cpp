@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "planner/problem/InParallel.h"
+#include "runtime/abi/Cores.h"
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -18,7 +19,7 @@ static std::atomic<size_t> given = 0;
 
 void useThreads(size_t count) { given = count; }
 
-size_t threads() { return given ? given.load() : std::clamp<size_t>(std::thread::hardware_concurrency(), 1, 16); }
+size_t threads() { return given ? given.load() : std::min<size_t>(static_cast<size_t>(availableCores()), 16); }
 
 void inParallel(size_t count, const std::function<void(size_t)> &each) {
   std::atomic<size_t> next = 0;

@@ -6,17 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "planner/search/Explanation.h"
-#include "planner/cost/AmountText.h"
+#include "runtime/abi/AmountText.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <map>
 
 namespace dtcc::plan {
-
-using cost::formatAmount;
-using cost::formatBytes;
-using cost::formatSeconds;
 
 Advisor::~Advisor() = default;
 
@@ -307,7 +303,7 @@ void Explainer::answerCost() {
     return;
   double seconds = goal.tokens / perStep * report.plans.front().seconds,
          hours = seconds / 3600 * double(report.devices);
-  std::string text = cost::formatLarge(goal.tokens) + " tokens take " + number("%.3g", seconds / 86400) + " days, " +
+  std::string text = formatLarge(goal.tokens) + " tokens take " + number("%.3g", seconds / 86400) + " days, " +
                      formatAmount(hours) + " device-hours";
   if (goal.pricePerHour > 0)
     text += ", $" + formatAmount(hours * goal.pricePerHour) + " at $" + number("%.2f", goal.pricePerHour) + " an hour";

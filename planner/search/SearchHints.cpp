@@ -6,14 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "planner/search/SearchHints.h"
-#include "planner/cost/AmountText.h"
+#include "runtime/abi/AmountText.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 namespace dtcc::plan {
-
-using cost::formatSeconds;
 
 /// Fewer devices are named if a step takes at most this share of its time, another batch if a sample does.
 static constexpr double kFewer = 0.98, kOtherBatch = 0.95;

@@ -6,15 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "planner/search/SearchReport.h"
-#include "planner/cost/AmountText.h"
+#include "runtime/abi/AmountText.h"
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
 namespace dtcc::plan {
 
-using cost::formatBytes;
-using cost::formatSeconds;
 using cost::StepSeconds;
 
 void PlanReport::confirm(const MemoryParts &most, double separate) {

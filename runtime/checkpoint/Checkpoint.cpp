@@ -7,10 +7,10 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 
+#include "runtime/abi/Cores.h"
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/collective/Communicator.h"
 #include "runtime/core/ContentHash.h"
-#include "runtime/core/Cores.h"
 #include "runtime/core/Elements.h"
 #include "runtime/core/Error.h"
 #include "runtime/image/StateValues.h"

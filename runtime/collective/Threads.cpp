@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/abi/Cores.h"
 #include "runtime/collective/SharedGroup.h"
-#include "runtime/core/Cores.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 
 #include "runtime/core/ContentHash.h"
 
-#include "runtime/core/AmountText.h"
+#include "runtime/core/FormatText.h"
 
 // Header only: programs link nothing more.
 #define XXH_INLINE_ALL

@@ -7,7 +7,8 @@
 
 #include "runtime/image/TraceSummary.h"
 
-#include "runtime/core/AmountText.h"
+#include "runtime/abi/AmountText.h"
+#include "runtime/core/FormatText.h"
 
 #include <algorithm>
 #include <cctype>
@@ -83,7 +84,7 @@ public:
 
 private:
   std::string line(const std::string &name, const Row &row) const {
-    std::string text = formatText("  %-44.44s %10s %5.1f %%", name.c_str(), secondsText(row.seconds / steps).c_str(),
+    std::string text = formatText("  %-44.44s %10s %5.1f %%", name.c_str(), formatSeconds(row.seconds / steps).c_str(),
                                   100 * row.seconds / total);
     double rate = row.seconds > 0 ? row.flops / row.seconds : 0;
     const bool isShared = isBounded && row.bound > 0 && row.seconds > 0;
@@ -138,16 +139,17 @@ std::string summaryText(const Image &image, const Trace &trace, const RankPeak &
     return "";
   double count = static_cast<double>(steps.size());
   Table table(peak, count, total);
-  std::string text = formatText("profile of rank 0: %s a step in commands, mean of %zu %s (%lld to %lld)\n",
-                                secondsText(total / count).c_str(), steps.size(), steps.size() == 1 ? "step" : "steps",
-                                static_cast<long long>(*steps.begin()), static_cast<long long>(*steps.rbegin()));
+  std::string text =
+      formatText("profile of rank 0: %s a step in commands, mean of %zu %s (%lld to %lld)\n",
+                 formatSeconds(total / count).c_str(), steps.size(), steps.size() == 1 ? "step" : "steps",
+                 static_cast<long long>(*steps.begin()), static_cast<long long>(*steps.rbegin()));
   if (peak.flops > 0)
     text += formatText("  peak: %.1f GFLOP/s, ", peak.flops * 1e-9) + peak.source + "\n";
   if (bound > 0)
     text +=
         formatText("  bound: %s a step, with each command at the peak or at %.1f GB/s of memory; computing took %.2f "
                    "times that\n",
-                   secondsText(bound / count).c_str(), peak.bytes * 1e-9, computed / bound);
+                   formatSeconds(bound / count).c_str(), peak.bytes * 1e-9, computed / bound);
   if (trace.leftOut() > 0)
     text += formatText("  the trace is full: %zu later commands of the rank are not in it; --profile-steps=N:M chooses "
                        "the steps\n",

@@ -7,8 +7,8 @@
 
 #include "runtime/launch/Evaluation.h"
 #include "runtime/collective/Communicator.h"
-#include "runtime/core/AmountText.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/FormatText.h"
 #include "runtime/generate/Generation.h"
 
 #include <algorithm>

@@ -7,8 +7,9 @@
 
 #include "runtime/launch/Forecast.h"
 
-#include "runtime/core/AmountText.h"
+#include "runtime/abi/AmountText.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/FormatText.h"
 #include "runtime/device/NullDevice.h"
 #include "runtime/launch/Executor.h"
 #include "runtime/launch/Metrics.h"
@@ -61,7 +62,7 @@ std::string Forecast::text() const {
   const dtcc_training &training = image.training();
   bool tokens = training.tokens > 0;
   std::string text =
-      "forecast " + secondsText(seconds()) + " a step on " + std::string(image.string(image.header().machine)) +
+      "forecast " + formatSeconds(seconds()) + " a step on " + std::string(image.string(image.header().machine)) +
       formatText(": %.0f %s/s", static_cast<double>(tokens ? training.tokens : training.batch) / seconds(),
                  tokens ? "tokens" : "samples");
   if (double peak = image.header().peak_flops; peak > 0)
@@ -79,7 +80,7 @@ std::string Forecast::text() const {
   text += "\n";
   for (const auto &[name, part] : rows)
     if (part >= 1e-3 * seconds())
-      text += formatText("%9s%10s %3.0f %%  ", "", secondsText(part).c_str(), 100 * part / seconds()) + name + "\n";
+      text += formatText("%9s%10s %3.0f %%  ", "", formatSeconds(part).c_str(), 100 * part / seconds()) + name + "\n";
   return text;
 }
 

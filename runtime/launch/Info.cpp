@@ -7,11 +7,12 @@
 
 #include "runtime/launch/Info.h"
 
+#include "runtime/abi/AmountText.h"
 #include "runtime/abi/OwnWeights.h"
 #include "runtime/abi/UpdateGroups.h"
 #include "runtime/abi/WrappedText.h"
-#include "runtime/core/AmountText.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/FormatText.h"
 #include "runtime/data/ReadAhead.h"
 #include "runtime/launch/Executor.h"
 #include "runtime/launch/GpuOverhead.h"
@@ -38,13 +39,13 @@ static std::string codeText(const Image &image) {
 
 /// Says how much memory is needed besides the plan's.
 static std::string besidesText(const GpuOverhead &overhead) {
-  std::string text = "besides  up to " + bytesText(static_cast<double>(overhead.total())) +
-                     " a rank: driver and code " + bytesText(static_cast<double>(overhead.context));
+  std::string text = "besides  up to " + formatBytes(static_cast<double>(overhead.total())) +
+                     " a rank: driver and code " + formatBytes(static_cast<double>(overhead.context));
   const std::pair<const char *, int64_t> parts[] = {
       {"NCCL's groups", overhead.groups}, {"NCCL's messages", overhead.peers}, {"CUDA graph", overhead.graph}};
   for (auto [name, bytes] : parts)
     if (bytes > 0)
-      text += std::string(", ") + name + " " + bytesText(static_cast<double>(bytes));
+      text += std::string(", ") + name + " " + formatBytes(static_cast<double>(bytes));
   return text + "\n";
 }
 
@@ -86,16 +87,18 @@ static std::string evaluationText(const Image &image) {
   }
   uint32_t prediction = image.stages()[0].scalars[DTCC_SCALAR_PREDICTION];
   bool generates = prediction != DTCC_NONE && image.views()[prediction].rank > 0;
-  std::string text = std::string("eval     the loss") + (prediction == DTCC_NONE || generates ? "" : " and accuracy") +
-                     " of other data (--eval-tokens), " +
-                     (added > 0 ? "for which " + bytesText(static_cast<double>(added)) + " of the memory above is there"
-                                : std::string("without more memory")) +
-                     "\n";
+  std::string text =
+      std::string("eval     the loss") + (prediction == DTCC_NONE || generates ? "" : " and accuracy") +
+      " of other data (--eval-tokens), " +
+      (added > 0 ? "for which " + formatBytes(static_cast<double>(added)) + " of the memory above is there"
+                 : std::string("without more memory")) +
+      "\n";
   if (generates)
-    text += "generate tokens behind a prompt (--generate), each by a forward pass over " +
-            std::to_string(image.training().tokens / image.mesh().slots()) + " tokens; " +
-            bytesText(2.0 * static_cast<double>(elementCount(image.views()[prediction]) * dtcc_dtype_size(DTCC_F32))) +
-            " of the memory above is for it\n";
+    text +=
+        "generate tokens behind a prompt (--generate), each by a forward pass over " +
+        std::to_string(image.training().tokens / image.mesh().slots()) + " tokens; " +
+        formatBytes(2.0 * static_cast<double>(elementCount(image.views()[prediction]) * dtcc_dtype_size(DTCC_F32))) +
+        " of the memory above is for it\n";
   return text;
 }
 
@@ -159,25 +162,25 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
       << (image.mesh().ranks() == 1 ? " rank, " : " ranks, ") << image.mesh().slots()
       << (image.mesh().slots() == 1 ? " micro-batch)\n" : " micro-batches)\n");
   for (const dtcc_stage &stage : image.stages()) {
-    out << "memory   " << bytesText(static_cast<double>(arenaBytes(image, stage))) << " a rank";
+    out << "memory   " << formatBytes(static_cast<double>(arenaBytes(image, stage))) << " a rank";
     if (image.stages().size() > 1)
       out << " of " << image.string(stage.name);
     out << ":";
     for (const dtcc_arena &arena : rowsOf(stage.arenas, image.arenas()))
       if (!image.isOnHost(arena))
-        out << " " << image.string(arena.name) << " " << bytesText(static_cast<double>(arena.bytes));
+        out << " " << image.string(arena.name) << " " << formatBytes(static_cast<double>(arena.bytes));
     out << "\n";
     if (uint64_t bytes = hostBytes(image, stage))
-      out << "host     " << bytesText(static_cast<double>(bytes))
+      out << "host     " << formatBytes(static_cast<double>(bytes))
           << " of host memory a rank: " << whatIsOnHost(image, stage) << "\n";
     if (!image.isForGpus())
       continue;
     const SampleRoom room(image, stage);
     if (room.bytes > 0)
-      out << "host     " << bytesText(static_cast<double>(kSampleRooms * room.bytes))
+      out << "host     " << formatBytes(static_cast<double>(kSampleRooms * room.bytes))
           << " of locked host memory a rank: samples on their way to the GPU\n";
     if (room.bytesAhead() > 0)
-      out << "ahead    " << bytesText(static_cast<double>(room.bytesAhead()))
+      out << "ahead    " << formatBytes(static_cast<double>(room.bytesAhead()))
           << " of GPU memory a rank, if so much is free: samples that arrive before their step\n";
     out << besidesText(gpuOverhead(image, stage));
   }

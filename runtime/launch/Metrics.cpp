@@ -7,8 +7,9 @@
 
 #include "runtime/launch/Metrics.h"
 
-#include "runtime/core/AmountText.h"
+#include "runtime/abi/AmountText.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/FormatText.h"
 #include "runtime/launch/Executor.h"
 
 #include <cerrno>
@@ -100,8 +101,8 @@ void Metrics::start(const RunFacts &facts) {
     onHost[name] = moved;
     withHost = std::max(withHost, moved);
   }
-  std::cerr << "memory: " << bytesText(static_cast<double>(largest)) << " a rank, "
-            << (withHost > 0 ? bytesText(static_cast<double>(withHost)) + " of its host's, " : "") << facts.threads
+  std::cerr << "memory: " << formatBytes(static_cast<double>(largest)) << " a rank, "
+            << (withHost > 0 ? formatBytes(static_cast<double>(withHost)) + " of its host's, " : "") << facts.threads
             << (facts.threads == 1 ? " thread" : " threads") << " a rank, " << image.mesh().ranks()
             << (image.mesh().ranks() == 1 ? " rank" : " ranks") << "\n";
   Json row{{"event", "start"},

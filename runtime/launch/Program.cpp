@@ -7,10 +7,10 @@
 
 #include "runtime/launch/Program.h"
 
+#include "runtime/abi/AmountText.h"
+#include "runtime/abi/Cores.h"
 #include "runtime/checkpoint/WholeFile.h"
 #include "runtime/checkpoint/folder/FolderLock.h"
-#include "runtime/core/AmountText.h"
-#include "runtime/core/Cores.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
 #include "runtime/core/OpenMp.h"
@@ -55,9 +55,9 @@ void checkMemory(const Image &image, const std::vector<int64_t> &ranks) {
     needed += image.isForGpus() ? hostBytes(image, stage) : arenaBytes(image, stage);
   }
   if (needed > available)
-    failWith(Status::Memory, "the plan needs ", bytesText(static_cast<double>(needed)), " of memory for ", ranks.size(),
-             ranks.size() == 1 ? " rank, and " : " ranks, and ", bytesText(static_cast<double>(available)),
-             " are free");
+    failWith(Status::Memory, "the plan needs ", formatBytes(static_cast<double>(needed)), " of memory for ",
+             ranks.size(), ranks.size() == 1 ? " rank, and " : " ranks, and ",
+             formatBytes(static_cast<double>(available)), " are free");
 }
 
 /// Permissions do not say all (a read-only or virtual file system, a quota): only making

@@ -12,7 +12,6 @@
 #include "runtime/checkpoint/GatherFiles.h"
 #include "runtime/checkpoint/save/Save.h"
 #include "runtime/collective/network/Host.h"
-#include "runtime/core/AmountText.h"
 #include "runtime/core/Elements.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Signals.h"

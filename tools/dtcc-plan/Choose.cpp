@@ -200,8 +200,8 @@ static llvm::Error nonePicked(const std::vector<Candidate> &candidates, const Go
   if (goal.deadline)
     return llvm::createStringError("no cluster finishes within " + durationOf(*goal.deadline) + "; the fastest, " +
                                    nearest->offer.cluster + ", takes " + durationOf(nearest->run.seconds()));
-  return llvm::createStringError("no cluster costs at most $" + cost::formatAmount(*goal.budget) + "; the cheapest, " +
-                                 nearest->offer.cluster + ", takes $" + cost::formatAmount(nearest->spent()));
+  return llvm::createStringError("no cluster costs at most $" + formatAmount(*goal.budget) + "; the cheapest, " +
+                                 nearest->offer.cluster + ", takes $" + formatAmount(nearest->spent()));
 }
 
 static void printTable(const std::vector<Candidate> &candidates, bool priced, llvm::raw_ostream &stream) {
@@ -219,9 +219,9 @@ static void printTable(const std::vector<Candidate> &candidates, bool priced, ll
                                       formatCount(uint64_t(each.run.ranks)),
                                       formatSeconds(each.run.step.total()),
                                       durationOf(each.run.seconds()),
-                                      cost::formatAmount(each.run.deviceHours())};
+                                      formatAmount(each.run.deviceHours())};
     if (priced)
-      cells.push_back("$" + cost::formatAmount(each.spent()));
+      cells.push_back("$" + formatAmount(each.spent()));
     cells.push_back(formatCount(uint64_t(each.run.itemsPerSecond() / double(each.run.ranks))));
     cells.push_back(each.plan);
     table.add(std::move(cells));
@@ -235,7 +235,7 @@ static void printTable(const std::vector<Candidate> &candidates, bool priced, ll
 
 static void printChoiceText(const std::vector<Candidate> &candidates, const Candidate *chosen, const Goal &goal,
                             bool priced, llvm::raw_ostream &stream) {
-  printHeading(stream, llvm::formatv("{0} {1}, {2:f0} % of the time in training{3}", cost::formatLarge(goal.tokens),
+  printHeading(stream, llvm::formatv("{0} {1}, {2:f0} % of the time in training{3}", formatLarge(goal.tokens),
                                      candidates.front().run.items, 100 * goal.goodput,
                                      goal.goodput < 1 ? "" : " (--goodput=0.9 counts failures)")
                            .str());
@@ -244,10 +244,10 @@ static void printChoiceText(const std::vector<Candidate> &candidates, const Cand
   if (!goal.deadline && !goal.budget)
     return;
   stream << (goal.deadline ? "cheapest within " + durationOf(*goal.deadline)
-                           : "fastest for at most $" + cost::formatAmount(*goal.budget))
+                           : "fastest for at most $" + formatAmount(*goal.budget))
          << ": " << chosen->offer.cluster << ", " << durationOf(chosen->run.seconds());
   if (priced)
-    stream << ", $" << cost::formatAmount(chosen->spent());
+    stream << ", $" << formatAmount(chosen->spent());
   stream << ", " << chosen->plan << '\n';
 }
 

@@ -7,6 +7,7 @@
 
 #include "compiler/options/ClusterOption.h"
 #include "compiler/planning/ForecastProgram.h"
+#include "runtime/abi/Cores.h"
 #include "tools/dtcc-plan/RunForecast.h"
 #include "tools/program/StepForecast.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -24,7 +25,7 @@ static cost::StepSeconds secondsOf(const ProgramFile &program, const StepClock &
 /// Bytes of a rank, of a preset or of this machine; 0: not known.
 static double capacityOf(const ProgramFile &program, llvm::StringRef device, int64_t ranks) {
   if (program.gpuModules().empty())
-    return cost::Machine::cpu(ranks, machineCores(), machineMemory()).memoryBytes();
+    return cost::Machine::cpu(ranks, availableCores(), machineMemory()).memoryBytes();
   const cost::Device *preset = cost::findDevice(device.str());
   return preset ? preset->memoryBytes : 0;
 }

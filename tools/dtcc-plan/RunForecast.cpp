@@ -45,10 +45,10 @@ std::string dtcc::durationOf(double seconds) {
 void dtcc::printRun(const RunForecast &forecast, llvm::raw_ostream &stream) {
   if (forecast.run <= 0)
     return;
-  stream << formatv("  {0} {1}: {2}, {3} device-hours", cost::formatLarge(forecast.run), forecast.items,
-                    durationOf(forecast.seconds()), cost::formatAmount(forecast.deviceHours()));
+  stream << formatv("  {0} {1}: {2}, {3} device-hours", formatLarge(forecast.run), forecast.items,
+                    durationOf(forecast.seconds()), formatAmount(forecast.deviceHours()));
   if (forecast.price > 0)
-    stream << formatv(", ${0} at ${1:f2} an hour", cost::formatAmount(forecast.deviceHours() * forecast.price),
+    stream << formatv(", ${0} at ${1:f2} an hour", formatAmount(forecast.deviceHours() * forecast.price),
                       forecast.price);
   else
     stream << "; --price=X gives dollars";

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc/Summary.h"
-#include "planner/cost/AmountText.h"
 #include "planner/plan/Plan.h"
+#include "runtime/abi/AmountText.h"
 #include "runtime/abi/OwnWeights.h"
 #include "tools/program/StepForecast.h"
 #include "llvm/ADT/StringExtras.h"
@@ -59,8 +59,8 @@ static std::string memoryText(const ProgramFile &program) {
     device = std::max(device, arenaBytes(program, stage));
     host = std::max(host, arenaBytes(program, stage, /*onHost=*/true));
   }
-  std::string text = cost::formatBytes(double(device)) + " a rank";
-  return host > 0 ? text + ", and " + cost::formatBytes(double(host)) + " of its host" : text;
+  std::string text = formatBytes(double(device)) + " a rank";
+  return host > 0 ? text + ", and " + formatBytes(double(host)) + " of its host" : text;
 }
 
 static llvm::Expected<std::string> stepText(const ProgramFile &program) {
@@ -72,15 +72,15 @@ static llvm::Expected<std::string> stepText(const ProgramFile &program) {
     return clock.takeError();
   const dtcc_training &training = program.header().training;
   double items = double(training.tokens > 0 ? training.tokens : training.batch);
-  return formatv("{0} by forecast on {1}: {2} {3} a second", cost::formatSeconds(clock->end()), machine,
-                 cost::formatAmount(items / clock->end()), training.tokens > 0 ? "tokens" : "samples")
+  return formatv("{0} by forecast on {1}: {2} {3} a second", formatSeconds(clock->end()), machine,
+                 formatAmount(items / clock->end()), training.tokens > 0 ? "tokens" : "samples")
       .str();
 }
 
 static std::string fileText(llvm::StringRef path) {
   uint64_t bytes = 0;
   llvm::sys::fs::file_size(path, bytes);
-  return path.str() + " (" + cost::formatBytes(double(bytes)) + ")";
+  return path.str() + " (" + formatBytes(double(bytes)) + ")";
 }
 
 /// A command that a shell finds: a file of this folder needs "./".
@@ -121,7 +121,7 @@ llvm::Error dtcc::printSummary(llvm::StringRef path, llvm::raw_ostream &stream) 
   llvm::sys::path::append(beside, weights);
   std::string start;
   if (auto own = findOwnWeights((*buffer)->getBuffer()); own && weights == llvm::StringRef(kOwnWeights))
-    start = ", which holds " + cost::formatBytes(double(own->size())) + " of weights";
+    start = ", which holds " + formatBytes(double(own->size())) + " of weights";
   else if (llvm::sys::fs::is_regular_file(beside))
     start = ", " + fileText(beside);
   stream << text << "wrote   " << fileText(path) << start << "\nrun     " << runText(path, program) << '\n';

@@ -16,12 +16,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/abi/Cores.h"
 #include "runtime/collective/NodeGroup.h"
 #include "runtime/collective/Single.h"
 #include "runtime/collective/mpi/MpiLink.h"
 #include "runtime/collective/network/Host.h"
 #include "runtime/collective/network/TwoLevelGroup.h"
-#include "runtime/core/Cores.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>

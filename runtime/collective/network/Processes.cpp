@@ -11,12 +11,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/abi/Cores.h"
 #include "runtime/collective/NodeGroup.h"
 #include "runtime/collective/network/Meeting.h"
 #include "runtime/collective/network/Secret.h"
 #include "runtime/collective/network/TcpLink.h"
 #include "runtime/collective/network/TwoLevelGroup.h"
-#include "runtime/core/Cores.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>

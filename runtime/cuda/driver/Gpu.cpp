@@ -7,7 +7,7 @@
 
 #include "runtime/cuda/driver/Gpu.h"
 
-#include "runtime/core/AmountText.h"
+#include "runtime/abi/AmountText.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
@@ -80,8 +80,8 @@ CUdeviceptr Gpu::allocate(uint64_t bytes, std::string_view what) {
     size_t free = 0, total = 0;
     check(cuda.memoryInfo(&free, &total), "cuMemGetInfo");
     failWith(Status::Memory, "rank ", rank, ", ", about.title, ": ", what, " needs ",
-             bytesText(static_cast<double>(bytes)), ", and ", bytesText(static_cast<double>(free)), " of ",
-             bytesText(static_cast<double>(total)), " are free");
+             formatBytes(static_cast<double>(bytes)), ", and ", formatBytes(static_cast<double>(free)), " of ",
+             formatBytes(static_cast<double>(total)), " are free");
   }
   check(error, "cuMemAlloc");
   blocks.push_back(address);
@@ -96,7 +96,7 @@ std::byte *Gpu::allocateLocked(uint64_t bytes, std::string_view what) {
   CUresult error = cuda.allocateLocked(&start, bytes, kSeenByAllContexts | kSeenByKernels);
   if (error == kOutOfMemory)
     failWith(Status::Memory, "rank ", rank, ", ", about.title, ": ", what, " needs ",
-             bytesText(static_cast<double>(bytes)), " of the host's memory that the driver can lock, and it cannot");
+             formatBytes(static_cast<double>(bytes)), " of the host's memory that the driver can lock, and it cannot");
   check(error, "cuMemHostAlloc");
   lockedBlocks.push_back(start);
   std::memset(start, 0, bytes);

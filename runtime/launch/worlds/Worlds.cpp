@@ -7,7 +7,7 @@
 
 #include "runtime/launch/worlds/Worlds.h"
 
-#include "runtime/core/Cores.h"
+#include "runtime/abi/Cores.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "planner/cost/AmountText.h"
 #include "planner/transformer/TransformerReport.h"
+#include "runtime/abi/AmountText.h"
 #include "tests/unit/planner/TransformerProblems.h"
 #include "gtest/gtest.h"
 
@@ -34,18 +34,18 @@ SearchReport reportOn(int64_t domain) {
 }
 
 TEST(AmountText, ThreeDigits) {
-  EXPECT_EQ(cost::formatBytes(512), "512 B");
-  EXPECT_EQ(cost::formatBytes(1536), "1.50 KiB");
-  EXPECT_EQ(cost::formatBytes(32.52 * (1 << 30)), "32.5 GiB");
-  EXPECT_EQ(cost::formatBytes(325.2 * (1 << 30)), "325 GiB");
-  EXPECT_EQ(cost::formatSeconds(12.34e-6), "12.3 us");
-  EXPECT_EQ(cost::formatSeconds(3.1e-3), "3.10 ms");
-  EXPECT_EQ(cost::formatSeconds(0.4), "0.400 s");
-  EXPECT_EQ(cost::formatSeconds(71.49), "71.5 s");
-  EXPECT_EQ(cost::formatLarge(15.6e12), "15.6 trillion");
-  EXPECT_EQ(cost::formatLarge(1e9), "1 billion");
-  EXPECT_EQ(cost::formatLarge(2.5e15), "2500 trillion");
-  EXPECT_EQ(cost::formatLarge(26440), "26,440");
+  EXPECT_EQ(formatBytes(512), "512 B");
+  EXPECT_EQ(formatBytes(1536), "1.50 KiB");
+  EXPECT_EQ(formatBytes(32.52 * (1 << 30)), "32.5 GiB");
+  EXPECT_EQ(formatBytes(325.2 * (1 << 30)), "325 GiB");
+  EXPECT_EQ(formatSeconds(12.34e-6), "12.3 us");
+  EXPECT_EQ(formatSeconds(3.1e-3), "3.10 ms");
+  EXPECT_EQ(formatSeconds(0.4), "0.400 s");
+  EXPECT_EQ(formatSeconds(71.49), "71.5 s");
+  EXPECT_EQ(formatLarge(15.6e12), "15.6 trillion");
+  EXPECT_EQ(formatLarge(1e9), "1 billion");
+  EXPECT_EQ(formatLarge(2.5e15), "2500 trillion");
+  EXPECT_EQ(formatLarge(26440), "26,440");
 }
 
 TEST(SearchReport, ReasonsNameThePartsThatGrew) {

@@ -270,7 +270,7 @@ TEST(Forecast, WalksTheStepOfEachStage) {
   EXPECT_EQ(parts.collectives.at(1), 1) << "in the last slot alone";
   EXPECT_EQ(parts.waits, 2.25);
   // 6 ranks with 32 FLOP each, of 48 a second.
-  EXPECT_EQ(forecast->text(), "forecast 12.25 s a step on 2 x abacus: 7 samples/s (32.7 % of peak)\n"
+  EXPECT_EQ(forecast->text(), "forecast 12.2 s a step on 2 x abacus: 7 samples/s (32.7 % of peak)\n"
                               "             8.00 s  65 %  kernels\n"
                               "             1.00 s   8 %  collectives over dp\n"
                               "             1.00 s   8 %  messages between stages\n"

@@ -8,11 +8,11 @@
 #include "tools/dtcc-plan/measured/Calibrate.h"
 #include "compiler/console/OutputFiles.h"
 #include "planner/validation/Validation.h"
+#include "runtime/abi/Cores.h"
 #include "tools/dtcc-plan/measured/Validate.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Threading.h"
 #include "llvm/Support/WithColor.h"
 #include <unistd.h>
 
@@ -46,8 +46,7 @@ static cost::Cluster makeCluster(const MeasuredRank &rank, int64_t ranks) {
 static llvm::Expected<cost::Cluster> measure(const CalibrateOptions &options, llvm::StringRef folder,
                                              llvm::raw_ostream &stream) {
   // Collectives need two ranks, even on one core.
-  int64_t cores = llvm::hardware_concurrency().compute_thread_count();
-  int64_t ranks = options.ranks ? options.ranks : std::max<int64_t>(cores, 2);
+  int64_t ranks = options.ranks ? options.ranks : std::max<int64_t>(availableCores(), 2);
   llvm::Expected<MeasuredRank> rank = measureRank(ranks, options.size, folder);
   if (!rank)
     return rank.takeError();

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/pages/PlanPictures.h"
-#include "planner/cost/AmountText.h"
+#include "runtime/abi/AmountText.h"
 #include "tools/dtcc-plan/pages/Axis.h"
 #include "tools/dtcc-plan/tables/PrintReport.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -14,8 +14,6 @@
 #include <map>
 
 using namespace dtcc;
-using cost::formatBytes;
-using cost::formatSeconds;
 using llvm::formatv;
 using llvm::StringRef;
 

@@ -13,7 +13,7 @@
 #ifndef DTCC_TOOLS_DTCC_PLAN_TABLES_TEXTTABLE_H
 #define DTCC_TOOLS_DTCC_PLAN_TABLES_TEXTTABLE_H
 
-#include "planner/cost/AmountText.h"
+#include "runtime/abi/AmountText.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 #include <string>
@@ -41,8 +41,6 @@ void printLine(llvm::raw_ostream &stream, llvm::StringRef name, const llvm::Twin
 /// Prints `text` behind `start`, in lines of at most 100 characters that go on below its first one.
 void printWrapped(llvm::raw_ostream &stream, llvm::StringRef start, llvm::StringRef text);
 
-using cost::formatBytes;
-using cost::formatSeconds;
 /// "1,234,567".
 std::string formatCount(uint64_t count);
 

@@ -1,12 +1,12 @@
-//===- AmountText.h - Numbers as people read them ------------- -*- C++ -*-===//
+//===- FormatText.h - Text formatted as by printf -------------- -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_CORE_AMOUNTTEXT_H
-#define DTCC_RUNTIME_CORE_AMOUNTTEXT_H
+#ifndef DTCC_RUNTIME_CORE_FORMATTEXT_H
+#define DTCC_RUNTIME_CORE_FORMATTEXT_H
 
 #include <cstdio>
 #include <string>
@@ -20,12 +20,6 @@ template <typename... Args> std::string formatText(const char *text, Args... arg
   return buffer;
 }
 
-/// "1.23 GiB"
-std::string bytesText(double bytes);
-
-/// "1.23 s", "4.56 ms", "7.89 us"
-std::string secondsText(double seconds);
-
 } // namespace dtcc::rt
 
-#endif // DTCC_RUNTIME_CORE_AMOUNTTEXT_H
+#endif // DTCC_RUNTIME_CORE_FORMATTEXT_H
