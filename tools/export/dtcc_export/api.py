@@ -273,7 +273,7 @@ def trace(wrapper, inputs, dynamic, opset):
             program, computes_all = program_of(wrapper, inputs, shapes)
         changed, unread = gradients.mark(program)
         if flags.intersection(changed):
-            raise ExportError(f"forward branches on {compare.listed(n.removeprefix(PREFIX) for n in flags.intersection(changed))}, which it "
+            raise ExportError(f"forward branches on {compare.listed(own_name(n) for n in flags.intersection(changed))}, which it "
                               "changes, and a trace holds one branch: choose by torch.where")
         moving = gradients.moving_statistics(program)
         drops = not computes_all and not packs
@@ -295,6 +295,71 @@ def add_initializer(graph, name, tensor):
     value.shape, value.dtype = value.const_value.shape, value.const_value.dtype
     graph.initializers[name] = value
     return value
+
+
+def own_name(name):
+    """The name that the user's module has for what its wrapper calls `name`."""
+    return name.removeprefix(PREFIX)
+
+
+def keep_parameters(graph, module, names):
+    """Makes every parameter an initializer, also those that the graph does not read. Returns the initializers, and the
+    first names of those that the graph reads. names: the first name of each parameter."""
+    found = {name: graph.initializers.get(PREFIX + name) for name in names}
+    used = {names[name] for name, value in found.items() if value is not None and value.uses()}
+    for name, value in found.items():
+        if value is None and name == names[name] and name not in used:
+            found[name] = add_initializer(graph, PREFIX + name, module.get_parameter(name))
+    return [value for value in found.values() if value is not None], used
+
+
+def keep_buffers(graph, module, traced):
+    """Makes what follows buffers outputs: the next values of those that forward writes, and of running statistics that
+    move. Returns the initializers of both, and {buffer: the value that follows it} by the wrapper's names."""
+    # A buffer that forward writes and never reads is none of the exporter's initializers.
+    for name in traced.changed:
+        if name not in graph.initializers:
+            add_initializer(graph, name, module.get_buffer(own_name(name)))
+    unread = [graph.outputs.pop() for _ in range(traced.unread)]
+    follows = surgery.switch_on_norms(graph, traced.moving) | surgery.name_buffers(graph, traced.changed)
+    surgery.put_out_statistics(graph, unread)
+    statistics = [value for name, value in graph.initializers.items()
+                  if name.endswith((".running_mean", ".running_var")) or name in follows]
+    return statistics, follows
+
+
+def simplify(model, kept, trains):
+    """Folds what is constant, but none of the initializers `kept`, and leaves out what only the exporter needed."""
+    graph = model.graph
+    if trains:
+        surgery.switch_on_dropout(graph)
+    with surgery.hidden(graph, kept), surgery.distinct_dropouts(graph), surgery.exact_constants(), surgery.quick_matches():
+        onnxscript.optimizer.optimize_ir(model)
+    surgery.flatten_axes(graph)
+    surgery.leave_no_key(graph)
+    surgery.drop_traces(model)
+    operators.define(model)
+
+
+def name_as_module(graph, module, names):
+    """Gives initializers and what follows buffers the names of the user's module: tied parameters the first of theirs."""
+    for value in list(graph.initializers.values()):
+        if value.name.startswith(PREFIX):
+            del graph.initializers[value.name]
+            value.name = names.get(own_name(value.name), own_name(value.name))
+            if value.const_value is not None:
+                value.const_value.name = value.name
+            graph.initializers[value.name] = value
+    # Buffers that the graph does not read, or reads as other constants, are still the module's.
+    for name, buffer in module.named_buffers():
+        if name not in graph.initializers and manifest.is_persistent(module, name):
+            add_initializer(graph, name, buffer)
+    for node in graph:
+        if node.op_type in surgery.NORMS and len(node.outputs) == 3:
+            for output in list(node.outputs)[1:]:
+                output.name = own_name(output.name)
+    for output in graph.outputs:
+        output.name = own_name(output.name)
 
 
 def reduction_of(output, described):
@@ -347,84 +412,31 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
         state.check_state(wrapper, inputs)
         result = forms.with_plain_attention(module, lambda: traced(wrapper, inputs, dynamic, opset))
         trains = module.training
-    model, graph = result.model, result.model.graph
-
-    # Every parameter under its first name, also those that the graph does not read.
+    graph = result.model.graph
     names = manifest.canonical_names(module)
-    kept, used = [], set()
-    for name, first in names.items():
-        value = graph.initializers.get(PREFIX + name)
-        if value is not None and value.uses():
-            used.add(first)
-    for name, first in names.items():
-        value = graph.initializers.get(PREFIX + name)
-        if value is None and name == first and first not in used:
-            value = add_initializer(graph, PREFIX + first, module.get_parameter(first))
-        if value is not None:
-            kept.append(value)
-    # A buffer that forward writes and never reads is none of the exporter's initializers.
-    for name in result.changed:
-        if name not in graph.initializers:
-            add_initializer(graph, name, module.get_buffer(name.removeprefix(PREFIX)))
-    unread = [graph.outputs.pop() for _ in range(result.unread)]
-    follows = surgery.switch_on_norms(graph, result.moving)
-    follows |= surgery.name_buffers(graph, result.changed)
-    surgery.put_out_statistics(graph, unread)
-    statistics = [v for n, v in graph.initializers.items()
-                  if n.endswith((".running_mean", ".running_var")) or n in follows]
-
-    if trains:
-        surgery.switch_on_dropout(graph)
-    with surgery.hidden(graph, kept + statistics), surgery.distinct_dropouts(graph), surgery.exact_constants(), \
-            surgery.quick_matches():
-        onnxscript.optimizer.optimize_ir(model)
-    surgery.flatten_axes(graph)
-    surgery.leave_no_key(graph)
-    surgery.drop_traces(model)
-    operators.define(model)
-
-    first_of = {PREFIX + n: f for n, f in names.items()}
-    for value in list(graph.initializers.values()):
-        if value.name in first_of or value.name.startswith(PREFIX):
-            new = first_of.get(value.name, value.name[len(PREFIX):])
-            del graph.initializers[value.name]
-            value.name = new
-            if value.const_value is not None:
-                value.const_value.name = new
-            graph.initializers[new] = value
-    # Buffers that the graph does not read, or reads as other constants, are still the module's.
-    for name, buffer in module.named_buffers():
-        if name not in graph.initializers and manifest.is_persistent(module, name):
-            held = ir.Value(name=name, const_value=TorchTensor(buffer.detach(), name=name))
-            held.shape, held.dtype = held.const_value.shape, held.const_value.dtype
-            graph.initializers[name] = held
-    for node in graph:
-        if node.op_type in surgery.NORMS and len(node.outputs) == 3:
-            for output in list(node.outputs)[1:]:
-                output.name = output.name.removeprefix(PREFIX)
-    follows = {k.removeprefix(PREFIX): v.removeprefix(PREFIX) for k, v in follows.items()}
-    for output in graph.outputs:
-        output.name = output.name.removeprefix(PREFIX)
+    parameters, used = keep_parameters(graph, module, names)
+    statistics, follows = keep_buffers(graph, module, result)
+    simplify(result.model, parameters + statistics, trains)
+    name_as_module(graph, module, names)
     if loss is not False:
         graph.outputs[0].name = "loss"
+        described = {**described, "output": "loss", "reduction": reduction_of(graph.outputs[0], described)}
     surgery.separate_names(graph)
-    used -= result.without_gradient
 
-    in_optimizer = None if optimizer is None else {id(p) for g in optimizer.param_groups for p in g["params"]}
-    reduction = {} if loss is False else {"output": "loss", "reduction": reduction_of(graph.outputs[0], described)}
     facts = {"version": manifest.VERSION, "producer": f"dtcc_export 1 (torch {torch.__version__.partition('+')[0]})",
-             "parameters": manifest.parameters(module, used, optimizer, no_decay, in_optimizer),
-             "buffers": manifest.buffers(module, graph.initializers, follows,
-                                         {n.removeprefix(PREFIX): m for n, m in result.moving.items()}),
-             "loss": {**described, **reduction},
+             "parameters": manifest.parameters(module, used - result.without_gradient, optimizer, no_decay),
+             "buffers": manifest.buffers(module, graph.initializers,
+                                         {own_name(buffer): own_name(value) for buffer, value in follows.items()},
+                                         {own_name(buffer): momentum for buffer, momentum in result.moving.items()}),
+             "loss": described,
              "inputs": manifest.inputs(graph, targets)}
     if result.conditions:
         facts["conditions"] = result.conditions
     if described_adapters := low_rank.described(module, adapters):
         facts["adapters"] = described_adapters
-    model.metadata_props[manifest.KEY] = json.dumps(facts, separators=(",", ":"))
-    model.producer_name, model.producer_version = "dtcc_export", "1"
-    write(model, path, external_data)
+    result.model.metadata_props[manifest.KEY] = json.dumps(facts, separators=(",", ":"))
+    result.model.producer_name, result.model.producer_version = "dtcc_export", "1"
+    write(result.model, path, external_data)
     return facts
 
 

@@ -74,11 +74,11 @@ def padding_rows(module):
     return rows
 
 
-def parameters(module, used, optimizer, no_decay, in_optimizer):
+def parameters(module, used, optimizer, no_decay):
     """One row a name. `used` holds the names of initializers that the graph reads."""
     decay, rows, padding = decayed(module, optimizer, no_decay), [], padding_rows(module)
     groups = group_settings(optimizer)
-    trained = None if optimizer is None else in_optimizer
+    trained = None if optimizer is None else {id(p) for group in optimizer.param_groups for p in group["params"]}
     for name, first in canonical_names(module).items():
         parameter = module.get_parameter(name)
         row = {"name": name, "initializer": first, "shape": list(parameter.shape), "transposed": False,
