@@ -131,6 +131,7 @@ PlacedStep &PlacementCache::findPlaced(const Parallelism &shape) {
   auto at = splits.find(splitOf(shape));
   if (at != splits.end())
     return at->second;
+  assert(mayAdd() && "threads ask for shapes that were prepared");
   // A split that cannot be placed is no candidate. If no other was allowed, its reason is told.
   ScopedDiagnosticHandler keep(facts.step->getContext(), [&](Diagnostic &diagnostic) {
     if (!refusal && diagnostic.getSeverity() == DiagnosticSeverity::Error)
@@ -169,6 +170,7 @@ PricedStep &PlacementCache::findPriced(const Parallelism &shape) {
     at = locals.find(keyOf(shape, *at->second.sameAs));
   if (at != locals.end())
     return at->second;
+  assert(mayAdd() && "threads ask for shapes that were prepared");
   PlacedStep &placed = findPlaced(shape);
   PricedStep &local = locals[keyOf(shape)];
   plan::Plan plan = resize(shape, placed);

@@ -20,6 +20,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <thread>
 
 namespace dtcc::spmd {
 
@@ -58,6 +59,8 @@ struct PricedStep {
   std::vector<cost::PricedLayers> passes;
 };
 
+/// Threads may ask at once for shapes that were prepared, since only the first answer for a shape changes the cache.
+/// What was not prepared is placed and priced when it is asked for, by the thread alone that made the cache.
 class PlacementCache {
 public:
   /// With `first`, takes over the placements of another device kind.
@@ -119,6 +122,8 @@ private:
   std::vector<cost::Layer> layersOf(llvm::ArrayRef<BlockWork> works, const PricedStep &local) const;
   bool isTooLarge(const PricedStep &local) const;
   PricedStep &findPriced(const plan::Parallelism &shape);
+  /// Whether the calling thread may add a shape to the cache.
+  bool mayAdd() const { return std::this_thread::get_id() == owner; }
   /// The layouts of a placement are those of all splits that place the model so. On all threads.
   const BlockPrices &pricesOf(plan::Plan plan, SequenceExchange exchange);
 
@@ -143,6 +148,7 @@ private:
   LocalKey keyOf(const plan::Parallelism &shape) const { return keyOf(shape, shape.exchange); }
   std::map<LocalKey, PricedStep> locals;
   std::unique_ptr<mlir::Diagnostic> refusal;
+  const std::thread::id owner = std::this_thread::get_id();
 };
 
 } // namespace dtcc::spmd
