@@ -106,7 +106,7 @@ double Collectives::secondsOfAllToAll(const Transfer &transfer, const Spread &sp
   double inside =
       transfer.bytes * double(spread.ranksPerNode - 1) / n / (linkRate(spread.ranksPerNode) * constants.nvlink);
   double outside = transfer.bytes * (n - double(spread.ranksPerNode)) / n /
-                   (fabric.network.bytesPerSecond * constants.network * (1 - 0.44 / nodes));
+                   (fabric.network.bytesPerSecond * constants.network * (1 - constants.allToAllNodes / nodes));
   // Expected number of nodes that the copies of a row go to, divided by the copies.
   outside *= nodes * (1 - std::pow(1 - 1 / nodes, transfer.copies)) / transfer.copies;
   return constants.collectiveLaunch + std::max(inside, outside);

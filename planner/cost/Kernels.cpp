@@ -125,7 +125,7 @@ double Kernels::seconds(const Attention &attention) const {
     double bytes = scores * constants.scoreBytes * (attention.backward ? 17.0 : 13.0) / 30;
     double rate = productRate(Width::B16) * constants.attentionPlain;
     if (std::fmod(attention.headSize, 8) != 0)
-      rate /= 6;
+      rate /= constants.attentionOddHead;
     return flops * (attention.backward ? 2 : 1) / rate + secondsForStream(bytes);
   }
   const Reach &reach = reachOf(device);

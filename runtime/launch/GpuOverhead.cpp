@@ -53,6 +53,7 @@ struct Uses {
 } // namespace
 
 GpuOverhead gpuOverhead(const Image &image, const dtcc_stage &stage) {
+  // A program does not know which of its ranks share a node. NCCL takes most where all do.
   constexpr bool withinNode = true;
   GpuOverhead result;
   result.context = gpu_memory::contextBytes;
