@@ -59,6 +59,14 @@ double SearchReport::excess(const PlanReport &plan) const {
   return plan.fits ? 0 : std::max(0.0, plan.memory.total() - memoryBytes);
 }
 
+std::string SearchReport::nameOf(const PlanReport &plan) const {
+  auto isTwin = [&](const PlanReport &other) { return other.shape == plan.shape; };
+  std::string name = plan.shape.str();
+  if (std::count_if(plans.begin(), plans.end(), isTwin) > 1)
+    name += ", " + std::to_string(plan.recomputed()) + " recomputed";
+  return name;
+}
+
 void describeStages(const StageProblem &problem, const StageSolution &solution, const MemoryParts &state,
                     PlanReport &report, const std::function<bool(uint32_t type, uint32_t mode)> &recomputes) {
   double whole = state.parameters + state.gradients + state.optimizer;
@@ -150,8 +158,10 @@ std::string whyRecompute(const Pair &pair, double) {
   size_t blocks = 0;
   for (const StageReport &stage : pair.plan.stages)
     blocks += stage.blocks;
-  if (size_t again = pair.plan.recomputed())
-    return std::to_string(again) + " of " + count(int64_t(blocks), "block") + " recomputed to fit";
+  const size_t again = pair.plan.recomputed(), others = pair.best.recomputed();
+  if (again > 0)
+    return std::to_string(again) + " of " + count(int64_t(blocks), "block") + " recomputed" +
+           (others > 0 ? ", not " + std::to_string(others) : " to fit");
   return "activations recomputed to fit";
 }
 

@@ -158,6 +158,9 @@ struct SearchReport {
   double utilisation(const PlanReport &plan) const { return devicePeak > 0 ? flopsPerSecond(plan) / devicePeak : 0; }
   /// Bytes that a device lacks for the plan; 0 if it fits.
   double excess(const PlanReport &plan) const;
+  /// A plan of `plans` in words that no other of them has: its shape, and the blocks that it recomputes if another has
+  /// the same shape.
+  std::string nameOf(const PlanReport &plan) const;
 };
 
 /// The stages of a solved shape, their time and memory, and the memory of the fullest. State

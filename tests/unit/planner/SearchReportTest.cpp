@@ -48,6 +48,25 @@ TEST(AmountText, ThreeDigits) {
   EXPECT_EQ(formatLarge(26440), "26,440");
 }
 
+TEST(SearchReport, PlansOfOneShapeAreToldApart) {
+  SearchReport report = reportOn(8);
+  Parallelism shape, other;
+  shape.dp = 8;
+  other.tp = 8;
+  cost::StepSeconds parts;
+  parts.compute = 4;
+  PlanReport few = planOf(shape, parts);
+  few.stages = {{0, 37, 11, 0, 4, {}}};
+  parts.compute += parts.recompute = 0.5;
+  PlanReport many = planOf(shape, parts);
+  many.stages = {{0, 37, 33, 0, 4, {}}};
+  report.plans = {few, planOf(other, parts), many};
+  EXPECT_EQ(report.nameOf(report.plans[0]), shape.str() + ", 11 recomputed");
+  EXPECT_EQ(report.nameOf(report.plans[1]), other.str());
+  EXPECT_EQ(report.nameOf(report.plans[2]), shape.str() + ", 33 recomputed");
+  EXPECT_EQ(whyBehind(many, few, report), "+0.500 s recomputation: 33 of 37 blocks recomputed, not 11");
+}
+
 TEST(SearchReport, ReasonsNameThePartsThatGrew) {
   SearchReport report = reportOn(8);
   cost::StepSeconds parts;

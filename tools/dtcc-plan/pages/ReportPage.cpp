@@ -50,7 +50,7 @@ static void writePlans(const plan::SearchReport &report, HtmlPage &page) {
   for (size_t i = 0; i < report.plans.size(); ++i) {
     const plan::PlanReport &plan = report.plans[i];
     bool printsTime = report.compared == 0 || plan.estimatedParts;
-    rows.push_back({std::to_string(i + 1), plan.shape.str(), printsTime ? formatSeconds(plan.seconds) : "-",
+    rows.push_back({std::to_string(i + 1), report.nameOf(plan), printsTime ? formatSeconds(plan.seconds) : "-",
                     printsTime ? formatv("{0:f2}", plan.timesOf(report.plans.front())).str() : "-",
                     formatSeconds(plan.estimatedSeconds()), memoryText(plan), std::to_string(plan.recomputed()),
                     i == 0 && plan.reason.empty() ? "the best" : plan.reason});

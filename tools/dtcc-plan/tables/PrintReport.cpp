@@ -103,7 +103,7 @@ static void printPlans(const plan::SearchReport &report, llvm::raw_ostream &stre
                                       printsTime ? formatv("{0:f2}", plan.timesOf(best)).str() : "-"};
     if (compiled)
       cells.push_back(seconds(plan.estimatedSeconds()));
-    cells.insert(cells.end(), {plan.shape.str(), std::to_string(plan.recomputed()),
+    cells.insert(cells.end(), {report.nameOf(plan), std::to_string(plan.recomputed()),
                                formatBytes(plan.memory.total()) + (plan.fits ? "" : " !")});
     for (const StepPart *part : parts)
       cells.push_back(formatv("{0:f0} %", 100 * (plan.parts.*part->seconds) / plan.seconds).str());
@@ -180,6 +180,8 @@ static void printBound(const plan::SearchReport &report, llvm::raw_ostream &stre
   if (report.lowerBound > 0)
     stream << "; no plan is estimated below " << formatSeconds(report.lowerBound)
            << formatv(", plan 1 is estimated {0:f1} % above", 100 * std::max(0.0, report.gap()));
+  if (const plan::PlanReport &best = report.plans.front(); best.estimatedParts && best.seconds < report.lowerBound)
+    stream << "; the bound is one of estimates, and the forecast of its program is below it";
   // Below that would be plans whose ops lie otherwise.
   if (report.unproven > 0)
     stream << "; with the placements of ops that were found: " << report.unproven << " of " << report.placements
