@@ -45,6 +45,15 @@ private:
   LogicalResult readCluster();
   LogicalResult readRequest();
   LogicalResult readPins();
+  /// Whether the schedule is a list of actions.
+  bool hasActions() const { return !pipeline.actions.ranks.empty(); }
+  std::optional<cost::NamedSchedule> givenSchedule() const;
+  void holdAxes(plan::ShapeSpace &space) const;
+  plan::ShapeSpace makeSpace() const;
+  LogicalResult checkStages();
+  std::vector<plan::Parallelism> enumerate(plan::ShapeSpace space) const;
+  bool isAllowed(const plan::Parallelism &shape, int64_t virtualStages) const;
+  /// The shapes of the space that keep what is given; failure after a message if there is none.
   FailureOr<std::vector<plan::Parallelism>> shapes();
   LogicalResult explainEmpty(const plan::ShapeSpace &space);
   LogicalResult noneFits(const std::vector<plan::Parallelism> &all);
@@ -194,36 +203,45 @@ LogicalResult Search::readPins() {
                " contradict each other: one rank of tp has nothing to split");
 }
 
-/// The space of shapes that the model, the ranks and the options allow.
-FailureOr<std::vector<plan::Parallelism>> Search::shapes() {
+/// The axes whose sizes the options or a given schedule fix take no other size.
+void Search::holdAxes(plan::ShapeSpace &space) const {
   const plan::MeshSizes &mesh = held.mesh;
-  plan::ShapeSpace space = pricer->space();
-  space.groups = mesh.groups;
-  auto hold = [](std::vector<int64_t> &sizes, std::optional<int64_t> given, bool whole) {
-    if (given || whole)
-      sizes = {given.value_or(1)};
-  };
-  bool whole = mesh.isWhole();
   if (request.pins.splitting())
     llvm::erase(space.tp, 1);
   for (const plan::SearchedAxis &axis : plan::kSearchedAxes)
-    hold(space.*axis.allowed, mesh.*axis.size, whole);
-  if (!pipeline.actions.ranks.empty())
-    space.pp = {int64_t(pipeline.actions.ranks.size())};
+    if (std::optional<int64_t> given = mesh.*axis.size; given || mesh.isWhole())
+      space.*axis.allowed = {given.value_or(1)};
   // Both mean ranks of tp, so tp=1 is no candidate.
   if (held.sequenceParallel.value_or(false) || held.stationaryWeights.value_or(false))
     llvm::erase(space.tp, 1);
+  if (hasActions())
+    space.pp = {int64_t(pipeline.actions.ranks.size())};
   if (!held.schedule.empty() && space.pp.size() > 1)
     llvm::erase(space.pp, 1);
+}
+
+/// The schedule that --schedule names; 1F1B for one that has only actions. Nothing if none is given.
+std::optional<cost::NamedSchedule> Search::givenSchedule() const {
+  constexpr cost::NamedSchedule usual{plan::PipelineKind::OneForwardOneBackward, 1};
+  if (!pipeline.schedule.empty())
+    return cost::parseSchedule(pipeline.schedule).value_or(usual);
+  return hasActions() ? std::optional(usual) : std::nullopt;
+}
+
+/// The space of shapes that the model, the ranks and the options allow.
+plan::ShapeSpace Search::makeSpace() const {
+  plan::ShapeSpace space = pricer->space();
+  space.groups = held.mesh.groups;
+  holdAxes(space);
+  space.gradients = held.gradients.value_or(plan::GradientType::F32);
   if (held.offload)
     space.hostOptimizer = {held.offload->optimizer};
-  space.gradients = held.gradients.value_or(plan::GradientType::F32);
   if (held.zero)
     space.zero = {*held.zero};
-  if (held.microbatches)
-    space.microbatches = held.microbatches;
-  if (!pipeline.actions.ranks.empty())
+  if (hasActions())
     space.microbatches = pipeline.actions.microbatches();
+  else if (held.microbatches)
+    space.microbatches = held.microbatches;
   if (held.sequenceParallel)
     space.sequenceParallel = {*held.sequenceParallel};
   if (held.stationaryWeights)
@@ -232,41 +250,59 @@ FailureOr<std::vector<plan::Parallelism>> Search::shapes() {
     space.exchanges = {limits.given->exchange()};
   else if (held.exchange != plan::SequenceExchange::Cheaper)
     space.exchanges = {held.exchange};
-  int64_t stages =
-      request.stages ? request.stages : mesh.pp.value_or(1) * plan::stagesPerRank(pipeline.schedule).value_or(1);
-  if (stages > int64_t(pricer->facts().input.blocks.blocks().size()))
-    return step.emitError("can be cut into at most ")
-           << pricer->facts().input.blocks.blocks().size()
-           << " stages that each train a parameter: give a smaller pp, or fewer of them a rank, got: " << stages;
-  int64_t virtualStages = 0;
-  if (!pipeline.schedule.empty()) {
-    auto named = cost::parseSchedule(pipeline.schedule)
-                     .value_or(cost::NamedSchedule{plan::PipelineKind::OneForwardOneBackward, 1});
-    virtualStages = named.virtualStages;
-    space.schedules = {named.kind};
-  } else if (!pipeline.actions.ranks.empty()) {
-    space.schedules = {plan::PipelineKind::OneForwardOneBackward};
-  }
+  if (std::optional<cost::NamedSchedule> schedule = givenSchedule())
+    space.schedules = {schedule->kind};
+  return space;
+}
+
+/// Fails if the options ask for more stages than the model can be cut into.
+LogicalResult Search::checkStages() {
+  const auto most = int64_t(pricer->facts().input.blocks.blocks().size());
+  const int64_t stages =
+      request.stages ? request.stages : held.mesh.pp.value_or(1) * plan::stagesPerRank(pipeline.schedule).value_or(1);
+  if (stages <= most)
+    return success();
+  return step.emitError("can be cut into at most ")
+         << most << " stages that each train a parameter: give a smaller pp, or fewer of them a rank, got: " << stages;
+}
+
+/// The shapes of the space. A stage of ZeRO that is given holds, though nobody may be there to share with.
+std::vector<plan::Parallelism> Search::enumerate(plan::ShapeSpace space) const {
   std::vector<plan::Parallelism> all = plan::enumerateShapes(space);
-  // A stage that is given holds, though nobody may be there to share with.
-  if (held.zero.value_or(0) > 0 && all.empty()) {
-    space.zero = {0};
-    for (plan::Parallelism shape : plan::enumerateShapes(space))
-      if (shape.dp * shape.cp == 1) {
-        shape.zero = *held.zero;
-        all.push_back(shape);
-      }
-  }
+  if (held.zero.value_or(0) == 0 || !all.empty())
+    return all;
+  space.zero = {0};
+  for (plan::Parallelism shape : plan::enumerateShapes(space))
+    if (shape.dp * shape.cp == 1) {
+      shape.zero = *held.zero;
+      all.push_back(shape);
+    }
+  return all;
+}
+
+/// Whether a shape of the space keeps what is given: a space cannot say that --mesh counts dp without the ranks of ep,
+/// nor how many stages a rank has (`virtualStages`; 1: any number).
+bool Search::isAllowed(const plan::Parallelism &shape, int64_t virtualStages) const {
+  if (shape.dp % shape.ep || (held.mesh.dp && *held.mesh.dp * shape.ep != shape.dp))
+    return false;
+  if (virtualStages > 1 && shape.pp > 1 && shape.virtualStages != virtualStages)
+    return false;
+  return !limits.allows || limits.allows(shape);
+}
+
+FailureOr<std::vector<plan::Parallelism>> Search::shapes() {
+  if (failed(checkStages()))
+    return failure();
+  const plan::ShapeSpace space = makeSpace();
+  std::vector<plan::Parallelism> all = enumerate(space);
   // If the user fixed the stage boundaries, the number of stages is fixed too.
-  auto fixed = int64_t(pricer->facts().begins.size());
-  if (llvm::any_of(all, [&](const plan::Parallelism &shape) { return pricer->facts().stagesOf(shape) == fixed; }))
-    llvm::erase_if(all, [&](const plan::Parallelism &shape) { return pricer->facts().stagesOf(shape) != fixed; });
-  llvm::erase_if(all, [&](const plan::Parallelism &shape) {
-    // --mesh counts dp without the ranks of ep.
-    return (mesh.dp && *mesh.dp * shape.ep != shape.dp) || shape.dp % shape.ep ||
-           (virtualStages > 1 && shape.pp > 1 && shape.virtualStages != virtualStages) ||
-           (limits.allows && !limits.allows(shape));
-  });
+  auto hasFixedStages = [&](const plan::Parallelism &shape) {
+    return pricer->facts().stagesOf(shape) == int64_t(pricer->facts().begins.size());
+  };
+  if (llvm::any_of(all, hasFixedStages))
+    llvm::erase_if(all, [&](const plan::Parallelism &shape) { return !hasFixedStages(shape); });
+  const int64_t virtualStages = givenSchedule().value_or(cost::NamedSchedule()).virtualStages;
+  llvm::erase_if(all, [&](const plan::Parallelism &shape) { return !isAllowed(shape, virtualStages); });
   if (all.empty())
     return explainEmpty(space);
   return all;

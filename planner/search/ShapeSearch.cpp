@@ -78,6 +78,63 @@ static void addExchanges(const ShapeSpace &space, Parallelism shape, const AddSh
   }
 }
 
+/// Sequence parallelism and stationary weights, which shapes with tp alone can have.
+static void addTensorForms(const ShapeSpace &space, Parallelism shape, const AddShape &addShape) {
+  // A space with both values gives a shape without tp once; a space with one value gives it for that one.
+  auto isRepeated = [&](bool value, const std::vector<bool> &values) {
+    return value && shape.tp == 1 && values.size() > 1;
+  };
+  for (bool sequenceParallel : space.sequenceParallel) {
+    if (isRepeated(sequenceParallel, space.sequenceParallel))
+      continue;
+    shape.sequenceParallel = sequenceParallel && shape.tp > 1;
+    for (bool stationaryWeights : space.stationaryWeights) {
+      if (isRepeated(stationaryWeights, space.stationaryWeights))
+        continue;
+      shape.stationaryWeights = stationaryWeights && shape.tp > 1;
+      addExchanges(space, shape, addShape);
+    }
+  }
+}
+
+/// Where the state of a shape lies whose sizes and micro-batches are set: shared by a stage of ZeRO, or offloaded.
+static void addStates(const ShapeSpace &space, Parallelism shape, const AddShape &addShape) {
+  for (int zero : space.zero) {
+    if (zero > 0 && shape.dp * shape.cp == 1)
+      continue;
+    shape.zero = zero;
+    for (bool onHost : space.hostOptimizer) {
+      shape.offload.optimizer = onHost;
+      addTensorForms(space, shape, addShape);
+    }
+  }
+}
+
+/// The micro-batches of a shape whose axes have their sizes.
+static void addMicrobatches(const ShapeSpace &space, Parallelism shape, const AddShape &addShape) {
+  const int64_t samplesOfRank = space.batch / shape.dp;
+  for (int64_t microbatches : divisorsOf(samplesOfRank)) {
+    const int64_t samples = samplesOfRank / microbatches;
+    if (space.microbatches.value_or(microbatches) != microbatches ||
+        space.microbatchSamples.value_or(samples) != samples)
+      continue;
+    shape.microbatches = microbatches;
+    addStates(space, shape, addShape);
+  }
+}
+
+/// The sizes of ep of a shape whose other axes have theirs: experts are spread over ranks of dp, cp and maybe tp.
+static void addExpertAxes(const ShapeSpace &space, Parallelism shape, const AddShape &addShape) {
+  for (int64_t ep : space.ep) {
+    if ((shape.dp * shape.cp * (space.expertsOverTensor ? shape.tp : 1)) % ep)
+      continue;
+    shape.ep = ep;
+    if ((space.dp && *space.dp != shape.meshDp()) || shape.meshDp() % space.groups)
+      continue;
+    addMicrobatches(space, shape, addShape);
+  }
+}
+
 /// Adds the shapes that use all devices, whatever their kinds.
 static void addShapes(const ShapeSpace &space, const AddShape &addShape) {
   Parallelism shape;
@@ -86,49 +143,14 @@ static void addShapes(const ShapeSpace &space, const AddShape &addShape) {
   for (int64_t tp : space.tp)
     for (int64_t cp : space.cp)
       for (int64_t pp : space.pp) {
-        int64_t rest = tp * cp * pp;
-        if (space.devices % rest)
+        const int64_t ofModel = tp * cp * pp;
+        if (space.devices % ofModel || space.batch % (space.devices / ofModel))
           continue;
         shape.tp = tp;
         shape.cp = cp;
         shape.pp = pp;
-        shape.dp = space.devices / rest;
-        if (space.batch % shape.dp)
-          continue;
-        for (int64_t ep : space.ep) {
-          if ((shape.dp * cp * (space.expertsOverTensor ? tp : 1)) % ep)
-            continue;
-          shape.ep = ep;
-          if ((space.dp && *space.dp != shape.meshDp()) || shape.meshDp() % space.groups)
-            continue;
-          for (int64_t microbatches : divisorsOf(space.batch / shape.dp)) {
-            if (space.microbatches.value_or(microbatches) != microbatches)
-              continue;
-            int64_t samples = space.batch / shape.dp / microbatches;
-            if (space.microbatchSamples.value_or(samples) != samples)
-              continue;
-            shape.microbatches = microbatches;
-            for (int zero : space.zero) {
-              if (zero > 0 && shape.dp * cp == 1)
-                continue;
-              shape.zero = zero;
-              for (bool onHost : space.hostOptimizer) {
-                shape.offload.optimizer = onHost;
-                for (bool sequenceParallel : space.sequenceParallel) {
-                  shape.sequenceParallel = sequenceParallel && tp > 1;
-                  if (sequenceParallel && tp == 1 && space.sequenceParallel.size() > 1)
-                    continue;
-                  for (bool stationaryWeights : space.stationaryWeights) {
-                    shape.stationaryWeights = stationaryWeights && tp > 1;
-                    if (stationaryWeights && tp == 1 && space.stationaryWeights.size() > 1)
-                      continue;
-                    addExchanges(space, shape, addShape);
-                  }
-                }
-              }
-            }
-          }
-        }
+        shape.dp = space.devices / ofModel;
+        addExpertAxes(space, shape, addShape);
       }
 }
 
