@@ -261,8 +261,11 @@ static void classifyStates(func::FuncOp function, const SourceFile &source, Stat
       trainable = parameter && form->trained.contains(state.name);
     if (states.isBuffer(state))
       parameter = trainable = false;
-    if (matches(options.trainable, state.name) && !states.isWritten(state))
+    // Globs pick among the parameters. A name that is spelled out makes a parameter of any state.
+    if (llvm::is_contained(options.trainable, state.name) && !states.isWritten(state))
       parameter = trainable = true;
+    else if (!options.trainable.empty())
+      trainable = parameter && matches(options.trainable, state.name);
     if (matches(options.freeze, state.name))
       trainable = false;
     if (isFrequency && !parameter && !manifest.exists() && !source.signature.exists() &&

@@ -26,7 +26,7 @@ static cl::list<std::string> bind("bind", cl::CommaSeparated, cl::desc("values o
 static cl::opt<std::string> loss("loss", cl::desc("loss to attach, KIND:key=value,..."));
 static cl::opt<std::string> lossOutput("loss-output", cl::desc("which output is the loss"));
 static cl::opt<std::string> externalRoot("external-root", cl::desc("folder that external data may also lie in"));
-static cl::list<std::string> trainable("trainable", cl::desc("glob of initializers that train"));
+static cl::list<std::string> trainable("trainable", cl::desc("glob of initializers that train, and no others"));
 static cl::list<std::string> freeze("freeze", cl::desc("glob of initializers that do not train"));
 static cl::list<std::string> tie("tie", cl::desc("A=B: two initializers that are one parameter"));
 static cl::opt<std::string> trainMode("train-mode", cl::init("force"), cl::desc("force or as-is"));
