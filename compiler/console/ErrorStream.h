@@ -14,6 +14,7 @@
 #define DTCC_COMPILER_CONSOLE_ERRORSTREAM_H
 
 #include "compiler/console/StatusLine.h"
+#include <string>
 
 namespace dtcc {
 
@@ -22,6 +23,9 @@ llvm::raw_ostream &errorStream();
 
 /// Tells `message` there.
 mlir::LogicalResult wrong(const llvm::Twine &message);
+
+/// "0.001", "1e-06": a number in a message, in the digits that it has.
+std::string numberText(double number);
 
 /// Lets a crash say in front of its stack that the tool is at fault, not its input, and what a report needs.
 void prepareForCrashes();

@@ -80,7 +80,8 @@ const std::vector<Group> &table() {
         text("loss", "KIND:key=value,..", &O::loss, "attach a loss: cross_entropy, mse, bce, l1", "",
              "cross_entropy:logits=logits,labels=labels"),
         text("loss-output", "NAME", &O::lossOutput, "which output is the loss", "the only scalar", "loss"),
-        list("trainable", "GLOB", &O::trainable, "parameters that train", "all that the loss reaches", "head.*"),
+        list("trainable", "GLOB", &O::trainable, "the only parameters that train", "all that the loss reaches",
+             "head.*"),
         list("freeze", "GLOB", &O::freeze, "parameters that do not train", "", "embed.*"),
         flag("mask-documents", &O::maskDocuments, "attend within documents, whose ends the program's --eos names"),
         list("tie", "A=B", &O::tie, "train two parameters as one", "", "wte.weight=lm_head.weight"),
@@ -228,7 +229,7 @@ static LogicalResult checkOptions(const Options &options) {
     return usage("--emit=onnx must have a file to write: -o annotated.onnx");
   if (options.moeCapacity >= 0 && !(options.moeCapacity >= 1 && options.moeCapacity <= 1e6))
     return usage(Twine("--moe-capacity must be at ") + (options.moeCapacity < 1 ? "least 1" : "most 1000000") +
-                 ", got: " + llvm::formatv("{0}", options.moeCapacity).str());
+                 ", got: " + numberText(options.moeCapacity));
   if (options.moeCapacity >= 0 && options.moeDispatch == "gather")
     return usage(
         "--moe-capacity bounds the rows that ranks send to experts, and --moe-dispatch=gather sends all tokens: "

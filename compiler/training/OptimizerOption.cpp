@@ -138,6 +138,10 @@ static LogicalResult checkSettings(StringRef kind, const llvm::StringMap<double>
     return wrong("--optimizer adafactor: d must be at least 1");
   if (double least = values.lookup("min_8bit_size"); least > 1e15 || least != std::floor(least))
     return wrong("--optimizer adamw8bit: min_8bit_size must be a whole number of at most 1e15");
+  if (kind == "muon" && values.lookup("lr") == 0 && values.lookup("adamw_lr") != 0)
+    return wrong(
+        "--optimizer muon: lr must be above 0 beside an adamw_lr, because a run scales both by its rate: to leave "
+        "matrices as they are, give them lr=0x by --group");
   double steps = values.lookup("ns_steps");
   if (steps >= 100 || steps != static_cast<double>(static_cast<int64_t>(steps)))
     return wrong("--optimizer muon: ns_steps must be a whole number below 100");

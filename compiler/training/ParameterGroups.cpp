@@ -21,8 +21,10 @@ namespace {
 /// GLOB:key=value,...
 struct ParameterGroup {
   std::string glob;
-  /// Relative to the optimizer's rate.
+  /// Relative to the rate of the rule that updates a parameter.
   std::optional<double> rateScale;
+  /// The rate itself.
+  std::optional<double> rate;
   std::optional<double> decay;
   std::optional<bool> byElement;
 };
@@ -35,17 +37,27 @@ static FailureOr<double> parseNumber(StringRef option, StringRef key, StringRef 
   return value;
 }
 
-/// lr=0.1x is a factor, lr=3e-4 a rate: the optimizer's own rate makes a factor of it, so that schedules change both.
-static LogicalResult parseRate(StringRef option, StringRef text, double base, ParameterGroup &group) {
+/// "3e-5" is a rate, "0.1x" a factor.
+static LogicalResult parseRate(StringRef option, StringRef text, ParameterGroup &group) {
   bool isFactor = text.consume_back("x");
   FailureOr<double> value = parseNumber(option, "lr", text);
   if (failed(value))
     return failure();
-  if (!isFactor && base == 0)
-    return wrong("--group=" + option +
-                 ": lr must be a factor such as 0.1x where the optimizer's lr is 0, got: " + text);
-  group.rateScale = isFactor ? *value : *value / base;
+  (isFactor ? group.rateScale : group.rate) = *value;
   return success();
+}
+
+/// The factor by which a group changes the rate of `state`. Muon leaves some parameters to AdamW, which has a rate of
+/// its own.
+static FailureOr<double> rateScale(StringRef option, const ParameterGroup &group, graph::StateOp state,
+                                   graph::OptimizerAttrInterface optimizer) {
+  if (group.rateScale)
+    return *group.rateScale;
+  double base = optimizer.optimizerOf(state.getSavedShape(), state.getByElement()).getLearningRate();
+  if (base == 0 && *group.rate != 0)
+    return wrong("--group=" + option +
+                 ": lr must be a factor such as 0.1x where the optimizer's lr is 0, got: " + numberText(*group.rate));
+  return base == 0 ? 0 : *group.rate / base;
 }
 
 static LogicalResult parseGroup(StringRef option, graph::OptimizerAttrInterface optimizer, ParameterGroup &group) {
@@ -61,7 +73,7 @@ static LogicalResult parseGroup(StringRef option, graph::OptimizerAttrInterface 
     if (!given.insert(key).second)
       return wrong("--group=" + option + ": " + key + " must be given once");
     if (key == "lr") {
-      if (failed(parseRate(option, text, optimizer.getLearningRate(), group)))
+      if (failed(parseRate(option, text, group)))
         return failure();
     } else if (key == "weight_decay") {
       FailureOr<double> value = parseNumber(option, key, text);
@@ -110,13 +122,17 @@ LogicalResult dtcc::applyGroups(ModuleOp module, const Options &options) {
         continue;
       has = true;
       Builder builder(module.getContext());
-      if (group.rateScale)
-        state.setLrScaleAttr(builder.getF64FloatAttr(*group.rateScale));
+      state.setByElement(group.byElement.value_or(false));
+      if (group.rateScale || group.rate) {
+        FailureOr<double> scale = rateScale(option, group, state, optimizer);
+        if (failed(scale))
+          return failure();
+        state.setLrScaleAttr(builder.getF64FloatAttr(*scale));
+      }
       if (group.decay) {
         state.setDecay(true);
         state.setWeightDecayAttr(builder.getF64FloatAttr(*group.decay));
       }
-      state.setByElement(group.byElement.value_or(false));
       if (group.byElement)
         decided.insert(state);
     }

@@ -10,7 +10,6 @@
 #include "compiler/training/BatchGroups.h"
 #include "compiler/training/OptimizerOption.h"
 #include "dialects/graph/Graph.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
@@ -33,7 +32,7 @@ static LogicalResult applyUpdateOption(ModuleOp module, const Options &options) 
   if (auto clip = module->getAttrOfType<FloatAttr>(graph::kClipAttr); clip && clip.getValueAsDouble() > 0)
     return wrong(
         "--update=early cannot clip, because the norm of all gradients is known behind the last of them, got: " +
-        llvm::formatv("{0}", clip.getValueAsDouble()).str() + ": take --clip=0 or --update=late");
+        numberText(clip.getValueAsDouble()) + ": take --clip=0 or --update=late");
   if (options.precision == "fp16")
     return wrong("--update=early cannot train in fp16, whose loss scale needs all gradients: take --precision=bf16 or "
                  "--update=late");
@@ -52,8 +51,8 @@ LogicalResult dtcc::applyTrainingOptions(ModuleOp module, const Options &options
     module->setAttr(graph::kOptimizerAttr, *optimizer);
   }
   if (auto own = module->getAttrOfType<FloatAttr>(graph::kClipAttr); own && options.clip >= 0)
-    module.emitRemark("--clip=") << llvm::formatv("{0}", options.clip).str() << " is used instead of the model's own "
-                                 << "clipping to " << llvm::formatv("{0}", own.getValueAsDouble()).str();
+    module.emitRemark("--clip=") << numberText(options.clip) << " is used instead of the model's own "
+                                 << "clipping to " << numberText(own.getValueAsDouble());
   if (options.clip >= 0)
     module->setAttr(graph::kClipAttr, FloatAttr::get(Float64Type::get(context), options.clip));
   auto optimizer = cast<graph::OptimizerAttrInterface>(module->getAttr(graph::kOptimizerAttr));
@@ -61,7 +60,7 @@ LogicalResult dtcc::applyTrainingOptions(ModuleOp module, const Options &options
       failed(declareBatchGroups(module, options)))
     return failure();
   if (options.ema >= 1)
-    return wrong("--ema must be less than 1, got: " + llvm::formatv("{0}", options.ema).str());
+    return wrong("--ema must be less than 1, got: " + numberText(options.ema));
   if (options.ema > 0)
     module->setAttr(graph::kAverageAttr, FloatAttr::get(Float64Type::get(context), options.ema));
 
