@@ -225,13 +225,14 @@ static void describeConstants(Location loc, ArrayRef<std::string> trained, Array
   };
   const StringRef verb = trained.size() > 1 ? " train" : " trains";
   if (!trained.empty())
-    emitRemark(loc) << "no initializer of the file is a matrix, so " << named(trained) << verb
-                    << ": --freeze names what is no weight; of Constant nodes with vectors or at most 64 cells those "
-                       "train that --trainable names";
+    emitRemark(loc)
+        << "no initializer of the file is a matrix, so " << named(trained) << verb
+        << ": --freeze names what is no weight; a Constant node with a vector or at most 64 cells trains too "
+           "with --trainable='*' --trainable=NAME";
   if (!kept.empty())
     emitRemark(loc) << named(kept) << (kept.size() > 1 ? " do" : " does")
-                    << " not train, as the weights of the file are initializers: name with --trainable what is a "
-                       "weight, or with --freeze";
+                    << " not train, as the weights of the file are initializers: --trainable='*' --trainable="
+                    << kept.front() << " trains a weight too, --freeze names what is none";
 }
 
 static void classifyStates(func::FuncOp function, const SourceFile &source, States &states) {
@@ -252,7 +253,7 @@ static void classifyStates(func::FuncOp function, const SourceFile &source, Stat
                      : isFrequency     ? source.signature.isParameter(state.name)
                                        : reached.contains(read) && !source.signature.isConstant(state.name);
     if (state.isConstant && parameter) {
-      if (isGuessed && !matches(options.trainable, state.name) && !matches(options.freeze, state.name))
+      if (isGuessed && options.trainable.empty() && !matches(options.freeze, state.name))
         (trainsConstants ? trainedConstants : keptConstants).push_back(state.name);
       parameter = trainsConstants || source.signature.isParameter(state.name) || entry;
     }
@@ -268,11 +269,13 @@ static void classifyStates(func::FuncOp function, const SourceFile &source, Stat
       trainable = parameter && matches(options.trainable, state.name);
     if (matches(options.freeze, state.name))
       trainable = false;
-    if (isFrequency && !parameter && !manifest.exists() && !source.signature.exists() &&
+    if (isFrequency && !parameter && isGuessed && options.trainable.empty() &&
         !StringRef(state.name).ends_with("inv_freq") && !matches(options.freeze, state.name))
       emitRemark(source.model.loc()) << "'" << state.name
                                      << "' holds frequencies behind a sine, as rotary embeddings have, and does not "
-                                        "train: name it with --trainable to train it, or with --freeze";
+                                        "train: --trainable='*' --trainable="
+                                     << state.name << " trains it too, --freeze=" << state.name
+                                     << " says that it does not";
     if (!parameter && !states.isWritten(state) && state.stored.hasData &&
         cellsOf(state.stored.type.getShape()) <= kMaxFoldedCells) {
       OpBuilder builder(read);

@@ -42,8 +42,8 @@ struct ImportOptions {
   std::string externalRoot;
   /// Files that are going to be written: external data may be none of them.
   std::vector<std::string> outputs;
-  /// Globs over the names of initializers: all that trains, and what of it does not. A whole name in `trainable` makes a
-  /// parameter of any state.
+  /// Globs over the names of initializers: all that trains, and what of it does not. A whole name in `trainable` makes
+  /// a parameter of any state.
   std::vector<std::string> trainable, freeze;
   /// Pairs of initializers that are one state.
   std::vector<std::pair<std::string, std::string>> ties;
