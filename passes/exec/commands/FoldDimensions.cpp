@@ -40,7 +40,7 @@ public:
         continue;
       }
       if (isBlock(dim))
-        blockDim = sizes.size();
+        blockDims[dim] = int64_t(sizes.size());
       sizes.push_back(shape[dim]);
       dims.push_back(dim);
     }
@@ -56,13 +56,16 @@ public:
     auto folded = MemRefType::get(sizes, type.getElementType(), StridedLayoutAttr::get(type.getContext(), 0, steps));
     // The extent of a block stays, of one cell too, though the stride of such a dimension says nothing of its cells.
     auto dense = MemRefType::get(sizes, type.getElementType());
-    if (isDense(folded) && (!view.getBlockDim() || getStrides(dense)[blockDim] == steps[blockDim]))
+    std::optional<int64_t> blockDim;
+    if (view.getBlockDim())
+      blockDim = blockDims.lookup(int64_t(*view.getBlockDim()));
+    if (isDense(folded) && (!blockDim || getStrides(dense)[*blockDim] == steps[*blockDim]))
       folded = dense;
     OpBuilder builder(view);
     auto made = cast<ViewOp>(builder.clone(*view));
     made.getView().setType(folded);
-    if (view.getBlockDim())
-      made.setBlockDim(blockDim);
+    if (blockDim)
+      made.setBlockDim(*blockDim);
     return made;
   }
 
@@ -84,7 +87,8 @@ private:
   SmallVector<SmallVector<int64_t>, 2> strides;
   /// For each folded dimension, its size, and the innermost of the dimensions that it combines.
   SmallVector<int64_t> sizes, dims;
-  int64_t blockDim = 0;
+  /// The folded dimension of each one along which blocks follow each other in some view: two views may differ in it.
+  llvm::SmallDenseMap<int64_t, int64_t> blockDims;
 };
 
 struct FoldDimensions : dtcc::exec::impl::FoldDimensionsBase<FoldDimensions> {
