@@ -126,22 +126,25 @@ static PaddingContent evaluateContents(Operation *op, const FactorMap &map, int6
   const bool chooses =
       llvm::all_of(map.factors, [](const Factor &each) { return each.kind == FactorKind::Parallel; }) &&
       llvm::any_of(op->getOperands(), [](Value value) { return getElementTypeOrSelf(value).isInteger(1); });
+  constexpr double kFills[] = {0.0, 1.0, -1.0, 3.0, 20.0, -20.0};
+  // Operands hold the same number, and numbers that differ: the difference of equal ones is zero by chance. An operand
+  // that stands twice holds one number.
+  auto fillOf = [&](unsigned operand, size_t first, size_t step) {
+    size_t i = size_t(llvm::find(op->getOperands(), op->getOperand(operand)) - op->operand_begin());
+    double fill = kFills[(first + i * step) % std::size(kFills)];
+    std::optional<PaddingContent> held = heldBy(operand);
+    return held == PaddingContent::Zero ? 0 : held == PaddingContent::Positive ? std::max(std::abs(fill), 0.5) : fill;
+  };
   for (bool truth : {true, false}) {
     if (!truth && !chooses)
       continue;
-    for (double fill : {0.0, 1.0, -1.0, 3.0, 20.0, -20.0})
-      for (double rest : {0.75, -1.5}) {
-        PaddingContent content = evaluateSmall(
-            op, map, result, factor,
-            [&](unsigned i) {
-              std::optional<PaddingContent> held = heldBy(i);
-              return held == PaddingContent::Zero       ? 0
-                     : held == PaddingContent::Positive ? std::max(std::abs(fill), 0.5)
-                                                        : fill;
-            },
-            rest, truth);
-        all = all ? join(*all, content) : content;
-      }
+    for (size_t step = 0; step < std::min<size_t>(op->getNumOperands(), 2); ++step)
+      for (size_t first = 0; first < std::size(kFills); ++first)
+        for (double rest : {0.75, -1.5}) {
+          PaddingContent content =
+              evaluateSmall(op, map, result, factor, [&](unsigned i) { return fillOf(i, first, step); }, rest, truth);
+          all = all ? join(*all, content) : content;
+        }
   }
   return *all;
 }
@@ -251,7 +254,11 @@ std::optional<std::string> PaddingAnalysis::whyNotPadded(Operation *op) const {
   for (auto [f, factor] : llvm::enumerate(map.factors)) {
     if (factor.padding == PaddingNeed::Skipped || !why.empty() || !isFactorPadded(op, map, f))
       continue;
-    std::string named = "factor " + std::to_string(f) + " of size " + std::to_string(factor.size);
+    std::string named;
+    forEachDim(op, map, [&](Value, int64_t dim, int64_t walked) {
+      if (walked == int64_t(f) && named.empty())
+        named = "dimension " + std::to_string(dim) + " of size " + std::to_string(factor.size);
+    });
     bool whole = factor.kind == FactorKind::Replicate || factor.kind == FactorKind::Window ||
                  factor.kind == FactorKind::Decompose;
     if (whole || (factor.padding == PaddingNeed::Neutral && !isReduction(factor)))
