@@ -50,7 +50,7 @@ static LogicalResult lowerTopK(graph::TopKOp op, Bufferizer &b) {
     SmallVector<int64_t> groups[] = {dimRange(0, place.rank() - 1), dimRange(place.rank() - 1, place.rank())};
     if (auto merged = place.merged(groups))
       return *merged;
-    return *b.dense(place, "rows").merged(groups);
+    return *b.copied(place, "rows").merged(groups);
   };
   Place x = rows(b.placeOf(op.getX()));
   Place values = rows(b.place(op.getValues())), indices = rows(b.place(op.getIndices()));

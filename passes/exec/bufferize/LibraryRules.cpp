@@ -22,14 +22,14 @@ static Place asRows(const Place &place, int64_t rows, Bufferizer &b) {
   SmallVector<int64_t> groups[] = {dimRange(0, rows), dimRange(rows, place.rank())};
   if (auto merged = place.merged(groups))
     return *merged;
-  return *b.dense(place, "rows").merged(groups);
+  return *b.copied(place, "rows").merged(groups);
 }
 /// All dimensions as one.
 static Place asVector(const Place &place, Bufferizer &b) {
   SmallVector<int64_t> groups[] = {dimRange(0, place.rank())};
   if (auto merged = place.merged(groups))
     return *merged;
-  return *b.dense(place, "vector").merged(groups);
+  return *b.copied(place, "vector").merged(groups);
 }
 
 static LogicalResult lowerEmbedding(graph::EmbeddingOp op, Bufferizer &b) {

@@ -114,6 +114,14 @@ Place Place::withBlockDim() const {
 }
 
 std::optional<Place> Place::merged(ArrayRef<SmallVector<int64_t>> groups) const {
+  std::optional<Place> result = mergedBut({}, groups);
+  // The stride of a dimension of one cell matters where the blocks of ranks follow each other along it.
+  if (blockOf && !result)
+    result = mergedBut(blockDim(), groups);
+  return result;
+}
+
+std::optional<Place> Place::mergedBut(std::optional<int64_t> kept, ArrayRef<SmallVector<int64_t>> groups) const {
   Place result = *this;
   result.sizes.clear();
   result.strides.clear();
@@ -121,7 +129,7 @@ std::optional<Place> Place::merged(ArrayRef<SmallVector<int64_t>> groups) const 
     int64_t size = 1, stride = 1;
     bool first = true;
     for (int64_t dim : llvm::reverse(group)) {
-      if (sizes[dim] == 1)
+      if (sizes[dim] == 1 && dim != kept)
         continue;
       if (first)
         stride = strides[dim];

@@ -66,6 +66,10 @@ struct Place {
   std::optional<Place> reshaped(llvm::ArrayRef<int64_t> shape) const;
   /// Merges each group of dimensions, outermost first, into one. An empty group gets size 1.
   std::optional<Place> merged(llvm::ArrayRef<llvm::SmallVector<int64_t>> groups) const;
+
+private:
+  /// Leaves strides of dimensions of one cell out, but for that of the dimension `kept`.
+  std::optional<Place> mergedBut(std::optional<int64_t> kept, llvm::ArrayRef<llvm::SmallVector<int64_t>> groups) const;
 };
 
 /// The dimensions [begin, end).

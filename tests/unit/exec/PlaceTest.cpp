@@ -54,6 +54,18 @@ TEST_F(PlaceTest, ReshapeMergesWhatLiesTogether) {
   EXPECT_TRUE(gap.reshaped({4, 2, 3}));
 }
 
+TEST_F(PlaceTest, MergesKeepBlocksOfOneCell) {
+  // Row 0 of each rank's block of one sample, [1, 3, 2] of [ranks, 3, 2].
+  Place row = dense({1, 3, 2}).part(1, 0);
+  row.blockOf = StringAttr::get(&context, "over.dp");
+  row.blockStride = 6;
+  SmallVector<int64_t> groups[] = {{0}, {1}};
+  auto merged = row.merged(groups);
+  ASSERT_TRUE(merged);
+  EXPECT_EQ(merged->strides, Sizes({6, 1}));
+  EXPECT_FALSE(merged->isTorn());
+}
+
 TEST_F(PlaceTest, ReshapeAddsAndDropsUnits) {
   auto same = dense({1, 4, 1, 3}).reshaped({4, 3, 1});
   ASSERT_TRUE(same);
