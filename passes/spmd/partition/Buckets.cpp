@@ -90,8 +90,12 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
     if (!key.flat.empty())
       key.stage =
           state->getAttrOfType<IntegerAttr>(kZeroAttr) ? state->getAttrOfType<IntegerAttr>(kZeroAttr).getInt() : 1;
-    if (key.trainable && stateRow(key.stage).gradient)
+    if (key.trainable && stateRow(key.stage).gradient) {
       key.makers.assign(gradient->second.phases.begin(), gradient->second.phases.end());
+      // All stages that hold a state have the same buckets of it.
+      if (!key.owners.empty())
+        key.alone = state.getSymName().str();
+    }
     if (auto unit = state->getAttrOfType<StringAttr>(kUnitAttr))
       key.unit = unit.str();
     auto at = llvm::find_if(result.buckets, [&](const Bucket &bucket) { return bucket.key == key; });

@@ -56,6 +56,8 @@ struct BucketKey {
   std::vector<int64_t> owners;
   /// Phases of a rank of a pipeline that make parts of the gradients, ascending, if these are shares.
   std::vector<int64_t> makers;
+  /// The state, if others may not join it: one that several stages hold, which make its gradient in different phases.
+  std::string alone;
   bool operator==(const BucketKey &) const = default;
 };
 
