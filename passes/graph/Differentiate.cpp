@@ -17,6 +17,7 @@
 #include "dialects/graph/Shapes.h"
 #include "dialects/interfaces/Source.h"
 #include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/Verifier.h"
 #include "passes/graph/LossFunction.h"
 #include "passes/graph/OriginFactors.h"
 #include "passes/graph/Passes.h"
@@ -188,6 +189,19 @@ void Differentiation::markPhases(Operation *op, ArrayRef<Operation *> built, Arr
   }
 }
 
+static bool hasWiderGradient(Operation *op, ArrayRef<Value> grads) {
+  return llvm::any_of(llvm::zip_equal(grads, op->getResults()), [](auto pair) {
+    auto [grad, result] = pair;
+    return grad && elementOf(grad) != elementOf(result);
+  });
+}
+
+static bool areValid(ArrayRef<Operation *> ops) {
+  ScopedDiagnosticHandler quiet(ops.empty() ? nullptr : ops.front()->getContext(),
+                                [](Diagnostic &) { return success(); });
+  return llvm::all_of(ops, [](Operation *op) { return succeeded(verify(op)); });
+}
+
 LogicalResult Differentiation::differentiate(Operation *op) {
   SmallVector<Value> resultGrads;
   for (Value result : op->getResults())
@@ -204,9 +218,25 @@ LogicalResult Differentiation::differentiate(Operation *op) {
     return op->emitOpError("has no gradient");
   SmallVector<Value> operandGrads(op->getNumOperands());
   SmallVector<Operation *> built;
-  {
+  auto build = [&](ArrayRef<Value> grads) {
     Recorder recorder(builder);
-    if (failed(differentiable.buildGradient(builder, resultGrads, wanted, operandGrads)))
+    LogicalResult done = differentiable.buildGradient(builder, grads, wanted, operandGrads);
+    built = std::move(recorder.ops);
+    return done;
+  };
+  if (failed(build(resultGrads)))
+    return failure();
+  // What moves cells moves the f32 gradient of a half too. An op that multiplies it by halves needs it as a half.
+  if (hasWiderGradient(op, resultGrads) && !areValid(built)) {
+    for (Operation *made : llvm::reverse(built))
+      made->erase();
+    operandGrads.assign(op->getNumOperands(), Value());
+    Recorder recorder(builder);
+    SmallVector<Value> grads = resultGrads;
+    for (auto [grad, result] : llvm::zip_equal(grads, op->getResults()))
+      if (grad && elementOf(grad) != elementOf(result))
+        grad = Build(builder, op->getLoc()).cast(grad, elementOf(result));
+    if (failed(differentiable.buildGradient(builder, grads, wanted, operandGrads)))
       return failure();
     built = std::move(recorder.ops);
   }
