@@ -1,3 +1,5 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes models with matrices in Constant nodes: beside a weight that is an initializer, and instead of all initializers."""
 import sys
 

@@ -1,3 +1,5 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes a model that gathers the rows -1, 0 and 1 of a parameter."""
 import sys
 

@@ -1,3 +1,5 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes models whose parameters stand behind sines: a layer, a matrix of its own, and frequencies of positions and of data."""
 import sys
 
