@@ -9,6 +9,7 @@
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/WithColor.h"
 #include <charconv>
+#include <csignal>
 
 llvm::raw_ostream &dtcc::errorStream() { return llvm::WithColor::error(messageStream(), toolName()); }
 
@@ -28,4 +29,6 @@ void dtcc::prepareForCrashes() {
        ", whatever its input: please report it with the command, the lines below and, if you can, the model\n")
           .str();
   llvm::setBugReportMsg(message.c_str());
+  // A file beyond the limit of file sizes fails to be written, as on a full disk. The linker inherits this.
+  std::signal(SIGXFSZ, SIG_IGN);
 }

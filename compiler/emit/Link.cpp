@@ -41,7 +41,7 @@ static std::string firstComplaint(StringRef log, StringRef folder) {
   StringRef text = buffer ? (*buffer)->getBuffer().trim() : "";
   std::string best = text.split('\n').first.str();
   for (StringRef line : llvm::split(text, '\n'))
-    if (line.contains("error") || line.contains("undefined") || line.contains("cannot")) {
+    if (line.contains("error") || line.contains("undefined") || line.contains("cannot") || line.contains("failed")) {
       best = line.str();
       break;
     }
