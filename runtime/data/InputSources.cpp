@@ -97,18 +97,22 @@ std::map<std::string, std::string> findFiles(const Image &image, const DataOptio
         if (size_t comma = file.find("," + other + "="); comma != std::string::npos && !fs::exists(file, error))
           fail(options.option("data"), "=", option, ": give the option once for each input: ", options.option("data"),
                "=", name, "=", file.substr(0, comma), " ", options.option("data"), "=", file.substr(comma + 1));
-      files[name] = file;
+      if (!files.emplace(name, file).second)
+        fail(options.option("data"), "=", option, ": the input '", name, "' has the file ", files[name],
+             " already: give one of them");
     }
   }
-  for (const dtcc_input &input : image.inputs()) {
-    std::string name(image.string(input.name));
+  for (const std::string &name : inputNames(image)) {
+    if (files.count(name))
+      continue;
     for (const std::string &directory : directories) {
       std::error_code error;
       fs::path shards = fs::path(directory) / name, path = shards.string() + ".npy";
-      if (files.count(name) == 0 && fs::exists(path, error))
-        files[name] = path.string();
-      if (files.count(name) == 0 && fs::is_directory(shards, error))
-        files[name] = shards.string();
+      for (const fs::path &found : {path, shards})
+        if ((found == path ? fs::exists(found, error) : fs::is_directory(found, error)) &&
+            !files.emplace(name, found.string()).second)
+          fail("the input '", name, "' has two files, ", files[name], " and ", found.string(), ": say which by ",
+               options.option("data"), "=", name, "=FILE");
     }
   }
   return files;
