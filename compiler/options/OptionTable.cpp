@@ -234,6 +234,8 @@ static LogicalResult checkOptions(const Options &options) {
     return usage(
         "--moe-capacity bounds the rows that ranks send to experts, and --moe-dispatch=gather sends all tokens: "
         "leave one of them out");
+  if (options.microbatches == 0)
+    return usage("--microbatches must be at least 1, got: 0");
   if (options.zero > 3)
     return usage("--zero must be 0, 1, 2 or 3, got: " + Twine(options.zero));
   return success();

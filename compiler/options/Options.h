@@ -66,7 +66,7 @@ struct Options {
   std::vector<std::string> pin;
   /// Numbers of ranks that the program has a plan for; empty: one, as the other options say.
   std::string worlds;
-  int64_t zero = -1, microbatches = 0;
+  int64_t zero = -1, microbatches = -1;
 
   // The code.
   /// A row of passes/exec/Target.h; resolveTarget chooses one if it is not given.

@@ -19,10 +19,13 @@ using namespace mlir;
 using namespace dtcc;
 
 /// A bound of rows needs experts, and binds those that a plan splits over ep alone.
-static LogicalResult checkCapacity(ModuleOp module) {
-  bool found = false;
+static LogicalResult checkExpertOptions(ModuleOp module, const Options &options) {
+  bool bounds = options.moeCapacity >= 0, found = !bounds && options.moeDispatch == "auto";
   module.walk([&](graph::ExpertsOp) { found = true; });
-  return found ? success() : wrong("--moe-capacity bounds the rows of experts, and the model has none: leave it out");
+  return found ? success()
+               : wrong(Twine(bounds ? "--moe-capacity bounds the rows"
+                                    : "--moe-dispatch says how tokens reach the ranks") +
+                       " of experts, and the model has none: leave it out");
 }
 static void noteCapacity(ModuleOp module, const plan::Plan &plan) {
   if (llvm::none_of(plan.ops, [](const plan::OpPlan &op) { return op.capacity.has_value(); }))
@@ -31,7 +34,7 @@ static void noteCapacity(ModuleOp module, const plan::Plan &plan) {
 }
 
 FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
-  if (options.moeCapacity >= 0 && failed(checkCapacity(module)))
+  if (failed(checkExpertOptions(module, options)))
     return failure();
   FailureOr<PlanRequest> request = resolvePlanRequest(options);
   if (failed(request))

@@ -131,6 +131,9 @@ static LogicalResult checkSettings(StringRef kind, const llvm::StringMap<double>
   for (StringRef beta : {"beta1", "beta2", "momentum", "adamw_beta1", "adamw_beta2"})
     if (values.lookup(beta) >= 1)
       return wrong("--optimizer " + kind + ": " + beta + " must be less than 1");
+  for (StringRef flag : {"nesterov", "match_rms", "always_adapt", "trust_clip"})
+    if (double value = values.lookup(flag); value != 0 && value != 1)
+      return wrong("--optimizer " + kind + ": " + flag + " must be 0 or 1, got: " + numberText(value));
   if (kind == "sgd" && values.lookup("nesterov") != 0 &&
       (values.lookup("momentum") == 0 || values.lookup("dampening") != 0))
     return wrong("--optimizer sgd: nesterov needs a momentum above 0 and a dampening of 0");

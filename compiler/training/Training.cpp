@@ -10,6 +10,7 @@
 #include "compiler/training/BatchGroups.h"
 #include "compiler/training/OptimizerOption.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/StateUpdate.h"
 #include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
@@ -79,5 +80,13 @@ LogicalResult dtcc::applyTrainingOptions(ModuleOp module, const Options &options
         else if (decays && &text == &options.decay.front())
           state.setDecay(false);
     }
-  return applyGroups(module, options);
+  if (failed(applyGroups(module, options)))
+    return failure();
+  bool decays = llvm::any_of(module.getOps<graph::StateOp>(), [&](graph::StateOp state) {
+    return state.getTrainable() && graph::updateOf(state, optimizer).decay > 0;
+  });
+  if (const bool lists = !options.decay.empty(); !decays && (lists || !options.noDecay.empty()))
+    module.emitRemark(lists ? "--decay" : "--no-decay")
+        << " changes nothing: no parameter that trains has a weight decay above 0";
+  return success();
 }

@@ -300,6 +300,10 @@ void printStepNotes(const Options &options, int64_t done, int64_t steps) {
   if (done >= steps)
     std::cerr << message("note: the run has ", steps, steps == 1 ? " step" : " steps",
                          " in all, which were done before: nothing more is trained (a larger --steps goes on)\n");
+  else if (options.rate.restart >= steps)
+    std::cerr << message("note: --lr-restart=", options.rate.restart, " is not before the last of ", steps,
+                         steps == 1 ? " step" : " steps",
+                         ": the schedule goes on until then, and does not begin anew\n");
   else if (options.rate.restart == 0 && options.rate.warmup > steps)
     std::cerr << message("note: --warmup=", options.rate.warmup, " is longer than the run of ", steps,
                          steps == 1 ? " step" : " steps", ": the learning rate ends at ", options.rate.at(steps, steps),

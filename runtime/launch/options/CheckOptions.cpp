@@ -98,11 +98,28 @@ void checkRate(const CLI::App &app, const LearningRate &rate) {
   if (rate.schedule == LearningRate::InverseSqrt && app.count("--decay-steps"))
     failWith(Status::Usage,
              "--decay-steps is not for --lr-schedule=inverse-sqrt, whose rate falls as long as it trains");
+  if (rate.restart > 0 && !falls && rate.warmup == 0)
+    failWith(Status::Usage,
+             "--lr-restart begins a schedule anew, and the rate is constant: give --lr-schedule or --warmup");
   if (rate.least > rate.base)
     failWith(Status::Usage, "--min-lr must be at most the rate ", rate.base, ", got: ", rate.least);
 }
 
 /// The tokens of "1,2,3".
+/// A program of several worlds takes the option in all of them: one whose experts are not split has no bound.
+void checkOverflow(const CLI::App &app, const Worlds &worlds) {
+  auto bounds = [](const dtcc_world &world) {
+    const Image image(world.image, world.kernel_count);
+    return std::any_of(image.commands().begin(), image.commands().end(), [](const dtcc_command &command) {
+      return command.kind == DTCC_LIBRARY && command.op == DTCC_LIB_PACK_PICKS;
+    });
+  };
+  if (app.count("--on-moe-overflow") && std::none_of(worlds.all().begin(), worlds.all().end(), bounds))
+    failWith(Status::Usage,
+             "--on-moe-overflow is for rows of experts beyond the room of a rank, and this program has room "
+             "for all: leave it out, or compile with --moe-capacity=1.25");
+}
+
 std::vector<int64_t> parseTokens(const std::string &text) {
   std::vector<int64_t> tokens;
   for (const char *at = text.data(), *end = at + text.size();; ++at) {
@@ -220,7 +237,7 @@ void checkProcesses(const CLI::App &app, const Options &options) {
 
 } // namespace
 
-void checkOptions(const CLI::App &app, CommandLine &line, const Image &image) {
+void checkOptions(const CLI::App &app, CommandLine &line, const Image &image, const Worlds &worlds) {
   Options &options = line.options;
   checkProcesses(app, options);
   options.hasSeed = app.count("--seed") > 0;
@@ -233,6 +250,7 @@ void checkOptions(const CLI::App &app, CommandLine &line, const Image &image) {
   checkRate(app, options.rate);
   if (options.epochs > 0 && options.steps > 0)
     failWith(Status::Usage, "--epochs and --steps both say how long to train: give one of them");
+  checkOverflow(app, worlds);
   checkCheckpoints(options);
   checkGradNorms(options, image);
   checkSaves(app, options);

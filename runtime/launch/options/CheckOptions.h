@@ -14,6 +14,7 @@
 
 #include "runtime/image/Image.h"
 #include "runtime/launch/options/DeclareOptions.h"
+#include "runtime/launch/worlds/Worlds.h"
 
 #include <CLI/CLI.hpp>
 
@@ -21,7 +22,7 @@ namespace dtcc::rt {
 
 /// Checks the parsed options against each other and against the program, and completes them. Options that contradict
 /// each other, and those that need what is not given, end with Status::Usage and one message that names them.
-void checkOptions(const CLI::App &app, CommandLine &line, const Image &image);
+void checkOptions(const CLI::App &app, CommandLine &line, const Image &image, const Worlds &worlds);
 
 } // namespace dtcc::rt
 

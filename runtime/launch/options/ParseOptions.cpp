@@ -72,7 +72,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, c
   try {
     app.name(argv[0]);
     app.parse(std::vector<std::string>(arguments.words().rbegin(), arguments.words().rend()));
-    checkOptions(app, line, image);
+    checkOptions(app, line, image, worlds);
     return line.options;
   } catch (const CLI::CallForHelp &) {
     std::cout << app.help();

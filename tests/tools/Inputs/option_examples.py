@@ -20,11 +20,12 @@ WITH = {"loss-scale": ["--precision=fp16"], "rank": ["--ranks=4", "--rendezvous=
         "temperature": ["--generate=1", "--prompt-tokens=1"], "stop-token": ["--generate=1", "--prompt-tokens=1"],
         "top-k": ["--generate=1", "--prompt-tokens=1", "--temperature=1"], "resume-anyway": ["--checkpoint=c"],
         "save-type": ["--save=a"], "save-trained": ["--save=a"], "save-merged": ["--save=a"],
-        "documents": ["--eos=1"], "min-lr": ["--lr-schedule=cosine"], "decay-steps": ["--lr-schedule=cosine"],
+        "documents": ["--eos=1"], "lr-restart": ["--warmup=5"], "min-lr": ["--lr-schedule=cosine"],
+        "decay-steps": ["--lr-schedule=cosine"],
         "eval-average": ["--eval-tokens=a.npy"], "shard-size": ["--save=a/"],
         "grad-norms": ["--metrics=m"]}
-# Read before anything else, or not of programs for processors.
-NOT = {"help", "version", "config", "cuda-graph", "attention", "profile", "profile-steps"}
+# Read before anything else, or not of programs for processors or without experts.
+NOT = {"help", "version", "config", "cuda-graph", "attention", "profile", "profile-steps", "on-moe-overflow"}
 
 
 def rows(*command):
