@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any, Dict, Mapping, Optional
 
-from . import optimizer as torch_optimizer
 from . import options as words_of
 from . import tools
 from .errors import call, pass_on
@@ -87,7 +86,7 @@ def compile(model: Any, example: Any = None, *, cluster: str = "cpu", output: "O
         file = folder.path / "model.onnx"
         settings = {**(export_options or {}), **({} if loss is None else {"loss": loss})}
         if has_groups:
-            settings["optimizer"], optimizer = optimizer, torch_optimizer.text_of(optimizer)
+            settings["optimizer"], optimizer = optimizer, exporter().optimizers.text_of(optimizer)
         manifest = export(model, example, file, **settings)
         named = exporter().api.named_inputs(model, example)
         bind = {**sizes(manifest, named), **parsed(bind)}

@@ -115,7 +115,7 @@ def build(**options):
 parameters = list(module.parameters())
 refused(TypeError, lambda: dtcc.compile(module), "example={name: tensor}")
 refused(TypeError, lambda: build(optimizer=torch.optim.RMSprop(parameters)), "AdamW, Adam, SGD, Adagrad, got: RMSprop")
-refused(ValueError, lambda: build(optimizer=torch.optim.Adam(parameters, amsgrad=True)), "dtcc's adam has no amsgrad")
+refused(ValueError, lambda: build(optimizer=torch.optim.Adam(parameters, amsgrad=True)), "dtcc's optimizers have no amsgrad")
 refused(ValueError, lambda: build(optimizer=torch.optim.SGD(
     [{"params": parameters[:1], "momentum": 0.5}, {"params": parameters[1:]}], lr=1)), "must have the same settings")
 used = torch.optim.Adam(reference.parameters())

@@ -21,7 +21,8 @@ from onnx_ir.tensor_adapters import TorchTensor
 from torch.export import _trace
 
 from . import adapters as low_rank
-from . import alignments, compare, decompositions, forms, gradients, manifest, notes, operators, packed, picked, scans, sizes, state
+from . import alignments, compare, decompositions, forms, gradients, manifest, notes, operators, optimizers, packed, picked
+from . import scans, sizes, state
 from . import graph as surgery
 from .losses import ExportError, ExportWarning, check_loss_trains_nothing, with_loss
 from .rewrite import rewrite_lossy_calls
@@ -406,7 +407,7 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
         check_batch_norms(module)
         check_loss_trains_nothing(module, loss)
         if optimizer is not None:
-            manifest.check_groups(optimizer)
+            optimizers.check(optimizer)
         wrapper, targets, described = with_loss(module, list(inputs), loss)
         wrapper.training = module.training
         state.check_state(wrapper, inputs)

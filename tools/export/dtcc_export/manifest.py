@@ -6,7 +6,7 @@ Metadata key "dtcc.manifest", a JSON object; docs/export.md describes every fiel
 """
 import fnmatch
 
-from .losses import ExportError
+from . import optimizers
 
 KEY = "dtcc.manifest"
 VERSION = 1
@@ -29,42 +29,6 @@ def decayed(module, optimizer, no_decay):
             for name, p in module.named_parameters()}
 
 
-# Settings in which groups may differ: the file holds them, or they change no result.
-OF_GROUPS = {"lr", "weight_decay", "foreach", "fused", "capturable", "differentiable"}
-# Settings that dtcc's optimizers lack.
-LACKING = ("amsgrad", "maximize")
-
-
-def check_groups(optimizer):
-    """Raises ExportError for what neither the file nor dtcc's --optimizer could say of a torch optimizer."""
-    groups = optimizer.param_groups
-    for group in groups:
-        for setting in LACKING:
-            if group.get(setting):
-                raise ExportError(f"dtcc's optimizers have no {setting}, got: {setting}={group[setting]}")
-        for setting in sorted(optimizer.defaults.keys() - OF_GROUPS):
-            if group.get(setting) != groups[0].get(setting):
-                raise ExportError("all parameter groups must have the same settings but for lr and weight_decay, got: "
-                                  f"{setting}={groups[0].get(setting)} and {group.get(setting)}")
-
-
-def group_settings(optimizer):
-    """id of a parameter -> what its group of the optimizer says: the rate as a factor of the optimizer's own, where it is
-    another, and the weight decay, where groups that decay differ in it."""
-    groups = [] if optimizer is None else optimizer.param_groups
-    base = None if optimizer is None else optimizer.defaults.get("lr")
-    decays = {float(group.get("weight_decay", 0)) for group in groups} - {0.0}
-    settings = {}
-    for group in groups:
-        own = {}
-        if base and float(group["lr"]) != float(base):
-            own["lr_scale"] = float(group["lr"]) / float(base)
-        if len(decays) > 1 and group.get("weight_decay", 0) != 0:
-            own["weight_decay"] = float(group["weight_decay"])
-        settings.update({id(p): own for p in group["params"]})
-    return settings
-
-
 def padding_rows(module):
     """Embedding parameter -> row that PyTorch's lookup sends no gradient to (padding_idx); ONNX has no word for it."""
     rows = {}
@@ -77,7 +41,7 @@ def padding_rows(module):
 def parameters(module, used, optimizer, no_decay):
     """One row a name. `used` holds the names of initializers that the graph reads."""
     decay, rows, padding = decayed(module, optimizer, no_decay), [], padding_rows(module)
-    groups = group_settings(optimizer)
+    groups = optimizers.group_settings(optimizer)
     trained = None if optimizer is None else {id(p) for group in optimizer.param_groups for p in group["params"]}
     for name, first in canonical_names(module).items():
         parameter = module.get_parameter(name)
