@@ -127,6 +127,12 @@ TEST_F(Peers, DifferentCommandLinesAreRefused) {
       {{"--steps=2"}, {"--steps=2", "--seed=8"}, "rank 0 has --seed=7, rank 1 has --seed=8"},
       {{"--steps=2", "--lr=0.1"}, {"--steps=2", "--lr=0.2"}, "rank 0 has --lr=0.10000000000000001"},
       {{"--steps=2"}, {"--steps=2", "--shuffle=1"}, "rank 0 has no --shuffle, rank 1 has --shuffle=1"},
+      {{"--steps=2", "--lr-schedule=linear"},
+       {"--steps=2", "--lr-schedule=linear", "--decay-steps=1"},
+       "rank 0 has --decay-steps=0, rank 1 has --decay-steps=1"},
+      {{"--steps=2", "--warmup=1"},
+       {"--steps=2", "--warmup=1", "--lr-restart=1"},
+       "rank 0 has --lr-restart=0, rank 1 has --lr-restart=1"},
   };
   for (const Case &c : cases) {
     start(0, c.first);
