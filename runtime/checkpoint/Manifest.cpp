@@ -166,6 +166,9 @@ RunIdentity readIdentity(const Reader &reader, const Json &json) {
   RunIdentity identity;
   if (json.contains("optimizer"))
     identity.optimizer = reader.string(json, "optimizer");
+  if (json.contains("settings"))
+    for (const auto &[name, value] : reader.field(json, "settings").items())
+      identity.settings[name] = reader.string(json["settings"], name.c_str());
   for (const Json &row : reader.field(json, "data"))
     identity.data.push_back({reader.string(row, "input"), reader.string(row, "file"),
                              static_cast<uint64_t>(reader.integer(row, "bytes")), reader.string(row, "hash")});
@@ -199,6 +202,8 @@ std::string manifestText(const Image &image, const RunPosition &position, const 
                             {"kind", axis.kind == DTCC_AXIS_TIME ? "time" : "rank"}});
   if (!identity.optimizer.empty())
     json["optimizer"] = identity.optimizer;
+  if (!identity.settings.empty())
+    json["settings"] = identity.settings;
   json["data"] = Json::array();
   for (const DataIdentity &each : identity.data)
     json["data"].push_back({{"input", each.input}, {"file", each.name}, {"bytes", each.bytes}, {"hash", each.hash}});

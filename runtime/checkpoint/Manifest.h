@@ -39,6 +39,9 @@ struct RunPosition {
 struct RunIdentity {
   std::string optimizer; /* "adamw(0.9, 0.999, ..)"; empty: not known */
   std::vector<DataIdentity> data;
+  /// Settings of the program besides those of the optimizer's rules, by name: they may differ, with a note. Empty: not
+  /// known.
+  std::map<std::string, std::string> settings;
 };
 
 struct SavedState {

@@ -7,12 +7,14 @@
 
 #include "runtime/launch/Resume.h"
 
+#include "runtime/abi/UpdateGroups.h"
 #include "runtime/checkpoint/GatherFiles.h"
 #include "runtime/collective/Communicator.h"
 #include "runtime/collective/network/Host.h"
 #include "runtime/core/Error.h"
 #include "runtime/kernels/ops/CheckedOperands.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -49,6 +51,55 @@ std::string rulesOf(const std::string &optimizer) {
   return rules;
 }
 
+/// The first setting of the library commands of a kind; 0 if the program has none.
+double settingOf(const Image &image, std::initializer_list<uint32_t> ops) {
+  for (const dtcc_command &command : image.commands())
+    if (command.kind == DTCC_LIBRARY && std::find(ops.begin(), ops.end(), command.op) != ops.end()) {
+      double real;
+      std::memcpy(&real, &image.attributes(command)[0], sizeof real);
+      return real;
+    }
+  return 0;
+}
+
+/// "rate x 1 and decay 0.01 of 12 tensors (a to z); ..", in an order that no plan changes.
+std::string parametersText(const Image &image) {
+  std::vector<UpdateGroup> groups =
+      updateGroups(image.segments(), image.states(), [&](const dtcc_state &state) { return image.string(state.name); });
+  std::set<std::string> lines;
+  for (UpdateGroup &group : groups) {
+    std::sort(group.names.begin(), group.names.end());
+    lines.insert(message("rate x ", group.lrScale, " and decay ", group.decay, " of ", group.names.size(),
+                         group.names.size() == 1 ? " tensor (" : " tensors (", group.range(), ")"));
+  }
+  std::string text;
+  for (const std::string &line : lines)
+    text += (text.empty() ? "" : "; ") + line;
+  return text;
+}
+
+std::map<std::string, std::string> settingsOf(const Image &image) {
+  const double clip = settingOf(image, {DTCC_LIB_GRAD_SCALE, DTCC_LIB_GRAD_UNSCALE});
+  const double average = settingOf(image, {DTCC_LIB_AVERAGE});
+  return {{"batch", message("a batch of ", image.training().batch)},
+          {"clip", clip > 0 ? message("clipping to ", clip) : "no clipping"},
+          {"ema", average > 0 ? message("averages by ", average) : "no averages"},
+          {"parameters", parametersText(image)}};
+}
+
+/// Says which settings of the checkpoint differ, and how; empty if none does.
+std::string settingsNote(const RunIdentity &saved, const RunIdentity &own) {
+  std::string was, is;
+  auto add = [](std::string &list, const std::string &text) { list += (list.empty() ? "" : ", ") + text; };
+  if (!saved.optimizer.empty() && !own.optimizer.empty() && saved.optimizer != own.optimizer &&
+      rulesOf(saved.optimizer) == rulesOf(own.optimizer))
+    add(was, saved.optimizer), add(is, own.optimizer);
+  for (const auto &[name, value] : own.settings)
+    if (auto at = saved.settings.find(name); at != saved.settings.end() && at->second != value)
+      add(was, at->second), add(is, value);
+  return was.empty() ? "" : message("was written with ", printable(was), ", and this program has ", is);
+}
+
 /// Why `reader` is not of this run; empty if it is.
 std::string differenceOf(const CheckpointReader &reader, const Options &options, const Image &image,
                          const RunIdentity &identity) {
@@ -78,7 +129,7 @@ RunIdentity identityOf(const Image &image, const Batches &batches) {
   for (const dtcc_command &command : image.commands())
     if (command.kind == DTCC_LIBRARY && dtcc_is_rule(command.op))
       rules.insert(ruleText(image, command));
-  RunIdentity identity{{}, batches.identities()};
+  RunIdentity identity{{}, batches.identities(), settingsOf(image)};
   for (const std::string &rule : rules)
     identity.optimizer += (identity.optimizer.empty() ? "" : "; ") + rule;
   return identity;
@@ -136,10 +187,8 @@ std::unique_ptr<CheckpointReader> chooseCheckpoint(const Options &options, const
   if (speaks) {
     if (!difference.empty())
       std::cerr << "warning: " << reader->folder() << " was written with " << printable(difference) << "\n";
-    else if (const std::string &saved = reader->identity().optimizer;
-             !saved.empty() && !identity.optimizer.empty() && saved != identity.optimizer)
-      std::cerr << "note: " << reader->folder() << " was written with " << printable(saved) << ", and this program has "
-                << identity.optimizer << "\n";
+    if (const std::string note = settingsNote(reader->identity(), identity); !note.empty())
+      std::cerr << "note: " << reader->folder() << " " << note << "\n";
     std::cerr << (options.trains()             ? "note: resumed from step "
                   : options.generate.isAsked() ? "note: generates from step "
                                                : "note: evaluates step ")
