@@ -187,7 +187,9 @@ void CheckpointReader::load(const Rank &rank) const {
     std::string name(image.string(state.name));
     auto found = contents->manifest.states.find(name);
     if (found == contents->manifest.states.end())
-      fail("checkpoint ", path, ": tensor '", name, "' is missing");
+      fail("checkpoint ", path, ": tensor '", name,
+           "' is missing: the program that wrote it kept no such state (another "
+           "optimizer, --ema, --freeze or --precision of dtcc?); a model that --save wrote starts anew by --weights");
     const SavedState &saved = found->second;
     StateLayout wanted = layoutOf(image, state);
     // Parameters that are computed in halves are saved in f32, but for frozen ones: a program of another precision

@@ -96,7 +96,7 @@ void ModelWeights::openStored(const Image &image, bool starts) {
     if (matched(i))
       continue;
     needed |= starts && tensor.state && tensor.state->init == DTCC_INIT_FILE;
-    wanted |= tensor.stored;
+    wanted |= tensor.stored || (tensor.state && isFrozenHalf(*tensor.state));
   }
   for (const dtcc_state &state : image.states())
     needed |= starts && state.role == DTCC_STATE_SLOT && state.init == DTCC_INIT_FILE;

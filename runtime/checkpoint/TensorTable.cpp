@@ -62,6 +62,11 @@ TensorTable::TensorTable(const Image &image) {
   }
   for (const auto &[name, state] : states)
     rows.push_back({name, {}, "", {}, state, false});
+  // The scale of the loss is the program's own, and in checkpoints alone (passes/graph/Differentiate.cpp).
+  std::erase_if(rows, [](const ModelTensor &tensor) {
+    return tensor.name == "loss_scale.scale" || tensor.name == "loss_scale.streak" ||
+           tensor.name == "loss_scale.skipped";
+  });
   for (ModelTensor &tensor : rows)
     if (const dtcc_state *state = tensor.state) {
       tensor.shape.assign(state->saved_sizes, state->saved_sizes + state->saved_rank);

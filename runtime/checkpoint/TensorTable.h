@@ -44,6 +44,12 @@ struct ModelTensor {
   bool stored = false;
 };
 
+/// Whether nobody trains a parameter, of which the step holds a copy of 16 bits alone.
+inline bool isFrozenHalf(const dtcc_state &state) {
+  return state.role == DTCC_STATE_PARAMETER && !state.trainable && isFloatType(state.dtype) &&
+         dtcc_dtype_size(state.dtype) == 2;
+}
+
 class TensorTable {
 public:
   /// Throws Error if the image's text is damaged.

@@ -10,6 +10,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/image/Block.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 
@@ -30,7 +31,11 @@ std::optional<SavedTensor> inType(const ModelWeights &weights, size_t i, const s
                                   const std::string &type) {
   const ModelTensor &tensor = weights.table().tensors()[i];
   SavedTensor saved{name, type, tensor.shape, 0, tensor.state, std::nullopt};
-  if (!tensor.state) {
+  if (tensor.state && isFrozenHalf(*tensor.state)) {
+    saved.value = weights.valueOf(i);
+    if (saved.value && (!fileTypeNamed(saved.value->entry->dtype) || saved.value->entry->shape != saved.shape))
+      saved.value.reset();
+  } else if (!tensor.state) {
     saved.value = weights.valueOf(i);
     if (!saved.value)
       return std::nullopt;
@@ -54,6 +59,25 @@ void writeTurned(const SavedTensor &tensor, const StateRun &run, uint32_t type, 
     int64_t cell = run.whole + i, at = cell % columns * rows + cell / columns;
     convertElements(fileTypeOf(tensor.state->dtype), run.address + i * from, type, to + at * width, 1, true);
   }
+}
+
+/// Writes a run of a frozen parameter from the value that it started with, where its cells of 16 bits are this value's:
+/// those of a checkpoint may be others.
+void writeFrozen(const SavedTensor &tensor, const StateRun &run, uint32_t type, std::byte *to) {
+  constexpr int64_t piece = 16384;
+  const auto &[file, entry] = *tensor.value;
+  const FileType from = *fileTypeNamed(entry->dtype), held = fileTypeOf(tensor.state->dtype);
+  const int64_t bytes = fileTypeSize(from), width = dtcc_dtype_size(type);
+  uint16_t halves[piece];
+  for (int64_t at = 0; at < run.length; at += piece) {
+    const int64_t count = std::min(piece, run.length - at);
+    const std::byte *start = file->data(*entry) + (run.whole + at) * bytes, *cells = run.address + at * 2;
+    convertElements(from, start, tensor.state->dtype, halves, count, true);
+    const bool isStart = std::memcmp(halves, cells, static_cast<size_t>(count) * 2) == 0;
+    convertElements(isStart ? from : held, isStart ? start : cells, type, to + at * width, count, true);
+  }
+  const uint64_t first = entry->offset + static_cast<uint64_t>(run.whole * bytes);
+  file->release(first, first + static_cast<uint64_t>(run.length * bytes));
 }
 
 } // namespace
@@ -109,6 +133,8 @@ void writeCells(const SavedTensor &tensor, const Rank &rank, std::byte *to) {
   for (StateRun run; runs.next(run);) {
     if (tensor.transposed)
       writeTurned(tensor, run, stored, to);
+    else if (tensor.value)
+      writeFrozen(tensor, run, stored, to + run.whole * width);
     else
       convertElements(fileTypeOf(state.dtype), run.address, stored, to + run.whole * width, run.length, true);
   }
@@ -118,9 +144,8 @@ std::vector<SavedTensor> savedTensors(const ModelWeights &weights, SaveType type
   std::vector<SavedTensor> tensors;
   for (size_t i = 0; i < weights.table().tensors().size(); ++i)
     if (const ModelTensor &tensor = weights.table().tensors()[i]; tensor.state) {
-      // A frozen parameter that the step holds in halves alone has no more digits to save.
-      bool halves = type == SaveType::Model && !weights.matched(i) && isFloatType(tensor.state->dtype) &&
-                    dtcc_dtype_size(tensor.state->dtype) == 2;
+      // A frozen parameter that the step holds in halves, and no file, has no more digits to save.
+      bool halves = type == SaveType::Model && !weights.valueOf(i) && isFrozenHalf(*tensor.state);
       tensors.push_back(halves ? *inType(weights, i, tensor.name, safetensorsName(fileTypeOf(tensor.state->dtype)))
                                : *savedTensor(weights, i, tensor.name, type));
     }

@@ -40,7 +40,8 @@ struct SavedTensor {
   std::string type; /* safetensors' name */
   std::vector<int64_t> shape;
   uint64_t bytes;
-  /// The state that holds the tensor; null for `value`, which the run did not change.
+  /// The state that holds the tensor; null for `value`, which the run did not change. With both the state holds `value`
+  /// in 16 bits, unless a checkpoint brought another one.
   const dtcc_state *state;
   std::optional<SourceTensor> value;
   /// The file holds the transpose of the state.
