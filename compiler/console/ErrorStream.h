@@ -27,8 +27,8 @@ mlir::LogicalResult wrong(const llvm::Twine &message);
 /// "0.001", "1e-06": a number in a message, in the digits that it has.
 std::string numberText(double number);
 
-/// Lets a crash say in front of its stack that the tool is at fault, not its input, and what a report needs. A file that
-/// grows beyond the limit of file sizes (ulimit -f) is no crash. LLVM's own handlers must be there before.
+/// Lets a crash say in front of its stack that the tool is at fault, not its input, and what a report needs. A file
+/// that grows beyond the limit of file sizes (ulimit -f) is no crash. LLVM's own handlers must be there before.
 void prepareForCrashes();
 
 } // namespace dtcc
