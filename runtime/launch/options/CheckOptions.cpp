@@ -105,7 +105,6 @@ void checkRate(const CLI::App &app, const LearningRate &rate) {
     failWith(Status::Usage, "--min-lr must be at most the rate ", rate.base, ", got: ", rate.least);
 }
 
-/// The tokens of "1,2,3".
 /// A program of several worlds takes the option in all of them: one whose experts are not split has no bound.
 void checkOverflow(const CLI::App &app, const Worlds &worlds) {
   auto bounds = [](const dtcc_world &world) {
@@ -120,6 +119,7 @@ void checkOverflow(const CLI::App &app, const Worlds &worlds) {
              "for all: leave it out, or compile with --moe-capacity=1.25");
 }
 
+/// The tokens of "1,2,3".
 std::vector<int64_t> parseTokens(const std::string &text) {
   std::vector<int64_t> tokens;
   for (const char *at = text.data(), *end = at + text.size();; ++at) {
