@@ -326,61 +326,82 @@ std::unique_ptr<Communicator> worldOf(const Launch &launch, Transport &transport
   return transport.group("start", all, rank);
 }
 
+/// The data of a run, which its ranks share.
+class RunData {
+public:
+  RunData(const Image &image, const Options &options) {
+    const EvaluationOptions &evaluation = options.evaluation;
+    if (evaluation.isAsked())
+      evaluated.emplace(image, evaluation.data);
+    // Bad prompts are found here; the ranks have windows of their own.
+    if (options.generate.isAsked())
+      generation.emplace(image, options.generate, options.seed);
+    else
+      files.emplace(image, evaluation.only ? evaluation.data : options.data);
+  }
+  /// The batches of training, of an evaluation alone, or of a window that is generated.
+  const Batches &batches() const { return generation ? generation->window().batches() : *files; }
+  /// The batches that the loss is evaluated on, or null.
+  const Batches *evaluation() const { return evaluated ? &*evaluated : nullptr; }
+
+private:
+  std::optional<Batches> evaluated, files;
+  std::optional<Generation> generation;
+};
+
+/// What a run begins with, on which its processes agree.
+struct Beginning {
+  Start start;
+  std::unique_ptr<ModelWeights> weights;
+  int64_t steps; /* of the whole run; those before the start count */
+};
+
+/// Opens the checkpoint and the weights of a run, and checks them and its options against each other. `world` connects
+/// the processes, or is null.
+Beginning beginRun(const Launch &launch, const Image &image, const Options &options, const Batches &batches,
+                   const RunIdentity &identity, Communicator *world) {
+  const EvaluationOptions &evaluation = options.evaluation;
+  int64_t steps = options.steps > 0 ? options.steps : stepsOf(batches, std::max<int64_t>(options.epochs, 1));
+  if (world)
+    checkAgreement(*world, termsOf(image, options, steps, batches.sampleCount(), identity));
+  Start start = startOf(launch, image, options, identity, world);
+  checkWindow(options, start.begin.step + 1, steps);
+  if (!options.trains())
+    steps = start.begin.step;
+  auto weights = std::make_unique<ModelWeights>(image, options.weights, /*starts=*/!start.checkpoint);
+  for (const SaveOptions *save : {&options.save, &evaluation.best, &options.saveAverage})
+    checkSave(*save, image, *weights);
+  if (evaluation.ofAverages && steps == 0)
+    fail("--eval-average needs a trained step, before which parameters have no averages: give --checkpoint");
+  if (launch.process == 0) {
+    printNotes(batches, *weights);
+    printStepNotes(options, start.begin.step, steps);
+    writeOptions(options, image);
+  }
+  if (world)
+    checkAgreement(*world, termsOf(start.begin));
+  return {std::move(start), std::move(weights), steps};
+}
+
 /// Runs the ranks of this process from their start to the end of the run, and returns the status of the process.
 int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kernel> kernels, const Options &options,
              Transport &transport) {
   std::vector<int64_t> ranks = transport.localRanks();
   checkMemory(image, ranks);
   checkOutputs(options, launch.process == 0);
-  const EvaluationOptions &evaluation = options.evaluation;
-  std::optional<Batches> evaluated;
-  if (evaluation.isAsked())
-    evaluated.emplace(image, evaluation.data);
-  // Bad prompts are found here; the ranks have windows of their own.
-  std::optional<Generation> generation;
-  std::optional<Batches> files;
-  if (options.generate.isAsked())
-    generation.emplace(image, options.generate, options.seed);
-  else
-    files.emplace(image, evaluation.only ? evaluation.data : options.data);
-  const Batches &batches = generation ? generation->window().batches() : *files;
+  const RunData data(image, options);
   // An evaluation alone, or generation, may start from what was trained by any optimizer on any data.
-  RunIdentity identity = options.trains() ? identityOf(image, batches) : RunIdentity();
-  std::unique_ptr<Communicator> world = worldOf(launch, transport, ranks[0]);
+  const RunIdentity identity = options.trains() ? identityOf(image, data.batches()) : RunIdentity();
   auto onFailure = [&](const std::exception &error) {
     if (launch.launcher.empty())
       transport.abort(statusOf(error));
     else
       reportAndAbort(launch, transport, error);
   };
-  Start start;
-  std::optional<ModelWeights> weights;
-  int64_t steps = options.steps;
-  auto begin = [&] {
-    if (steps == 0)
-      steps = stepsOf(batches, std::max<int64_t>(options.epochs, 1));
-    if (world)
-      checkAgreement(*world, termsOf(image, options, steps, batches.sampleCount(), identity));
-    start = startOf(launch, image, options, identity, world.get());
-    checkWindow(options, start.begin.step + 1, steps);
-    if (!options.trains())
-      steps = start.begin.step;
-    weights.emplace(image, options.weights, /*starts=*/!start.checkpoint);
-    checkSave(options.save, image, *weights);
-    checkSave(evaluation.best, image, *weights);
-    checkSave(options.saveAverage, image, *weights);
-    if (evaluation.ofAverages && steps == 0)
-      fail("--eval-average needs a trained step, before which parameters have no averages: give --checkpoint");
-    if (launch.process == 0) {
-      printNotes(batches, *weights);
-      printStepNotes(options, start.begin.step, steps);
-      writeOptions(options, image);
-    }
-    if (world)
-      checkAgreement(*world, termsOf(start.begin));
-  };
+  std::unique_ptr<Communicator> world = worldOf(launch, transport, ranks[0]);
+  std::optional<Beginning> beginning;
   try {
-    begin();
+    beginning.emplace(beginRun(launch, image, options, data.batches(), identity, world.get()));
   } catch (const std::exception &error) {
     // The other ranks learn of the failure first, because they may wait for this one and `world` waits for them at its
     // end.
@@ -389,19 +410,20 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
     throw;
   }
   world.reset();
+  const Start &start = beginning->start;
   SharedRun shared{image,
                    kernels,
                    options,
                    launch,
                    transport,
-                   batches,
-                   evaluated ? &*evaluated : nullptr,
-                   *weights,
+                   data.batches(),
+                   data.evaluation(),
+                   *beginning->weights,
                    identity,
                    start.disks,
                    start.checkpoint.get(),
                    start.begin,
-                   steps,
+                   beginning->steps,
                    Trace::Clock::now(),
                    onFailure};
 
