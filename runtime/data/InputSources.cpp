@@ -7,6 +7,7 @@
 
 #include "runtime/data/InputSources.h"
 
+#include "runtime/abi/TokenInputs.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
@@ -118,14 +119,6 @@ std::map<std::string, std::string> findFiles(const Image &image, const DataOptio
   return files;
 }
 
-/// The input of tokens; null if the model has none.
-const dtcc_input *findTokenInput(const Image &image) {
-  for (const dtcc_input &input : image.inputs())
-    if (input.role == DTCC_INPUT_TOKENS && input.view != DTCC_NONE)
-      return &input;
-  return nullptr;
-}
-
 } // namespace
 
 InputSources::InputSources(const Image &image, const DataOptions &options)
@@ -140,7 +133,7 @@ InputSources::InputSources(const Image &image, const DataOptions &options)
 
 /// An id outside the vocabulary would be found in no file, and all tokens would be one document.
 void InputSources::checkMark() const {
-  const dtcc_input *tokens = findTokenInput(image);
+  const dtcc_input *tokens = findTokenInput(image.inputs());
   if (!tokens)
     failWith(Status::Usage, "--", mark->option(), " separates documents of tokens, and this model reads no tokens");
   if (tokens->lower < tokens->upper && (mark->id < tokens->lower || mark->id >= tokens->upper))
@@ -174,7 +167,7 @@ std::unique_ptr<SampleSource> InputSources::openTokens(const dtcc_input &input) 
 }
 
 std::unique_ptr<SampleSource> InputSources::openNumbers(const dtcc_input &input) {
-  const dtcc_input *tokens = findTokenInput(image);
+  const dtcc_input *tokens = findTokenInput(image.inputs());
   if (!tokens)
     fail("the input '", nameOf(input), "' is computed from tokens, and this program reads none");
   if (!mark && input.role == DTCC_INPUT_DOCUMENTS)
@@ -202,11 +195,7 @@ std::unique_ptr<SampleSource> InputSources::open(const dtcc_input &input) {
   // Without --tokens and a mark, positions are data of the user's own.
   if (input.role == DTCC_INPUT_POSITIONS && (corpus || mark))
     return openNumbers(input);
-  // A label for a whole sample is no token.
-  const dtcc_input *tokens = findTokenInput(image);
-  const bool isToken =
-      input.role != DTCC_INPUT_DATA && (input.role != DTCC_INPUT_LABELS || !tokens || input.rank >= tokens->rank);
-  if (corpus && isToken)
+  if (corpus && isFilledByTokens(input, findTokenInput(image.inputs())))
     return openTokens(input);
   if (corpus)
     fail(options.option("tokens"), " does not fill the input '", name, "': give it by ", options.option("data"), "=",

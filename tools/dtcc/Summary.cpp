@@ -9,6 +9,7 @@
 #include "planner/plan/Plan.h"
 #include "runtime/abi/AmountText.h"
 #include "runtime/abi/OwnWeights.h"
+#include "runtime/abi/TokenInputs.h"
 #include "tools/program/StepForecast.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -85,17 +86,12 @@ static std::string fileText(llvm::StringRef path) {
 
 /// A command that a shell finds: a file of this folder needs "./".
 static std::string runText(llvm::StringRef path, const ProgramFile &program) {
-  bool tokens = false, others = false;
-  uint32_t tokenRank = 0;
-  for (const dtcc_input &each : program.inputs())
-    if (each.role == DTCC_INPUT_TOKENS)
-      tokens = true, tokenRank = std::max(tokenRank, each.rank);
-  // --tokens fills neither inputs of other kinds, such as masks, nor a label for a whole sample.
-  for (const dtcc_input &each : program.inputs())
-    others |= each.view != DTCC_NONE &&
-              (each.role == DTCC_INPUT_DATA || (each.role == DTCC_INPUT_LABELS && each.rank < tokenRank));
+  const dtcc_input *tokens = findTokenInput(program.inputs());
+  const bool fillsAll = tokens && llvm::all_of(program.inputs(), [&](const dtcc_input &each) {
+                          return each.view == DTCC_NONE || isFilledByTokens(each, tokens);
+                        });
   return (llvm::sys::path::has_parent_path(path) ? "" : "./") + path.str() +
-         (tokens && !others ? " --tokens=FILE" : " --data=FOLDER") + " --steps=100";
+         (fillsAll ? " --tokens=FILE" : " --data=FOLDER") + " --steps=100";
 }
 
 llvm::Error dtcc::printSummary(llvm::StringRef path, llvm::raw_ostream &stream) {
