@@ -104,9 +104,8 @@ void dtcc::printExplanation(const plan::Explanation &explanation, llvm::raw_ostr
   printOtherSoftware(explanation, stream);
   stream << '\n';
   printHeading(stream, "What people ask");
-  for (const plan::Explanation::Answer &answer : explanation.answers) {
+  for (const plan::Explanation::Answer &answer : explanation.answers)
     printWrapped(stream, formatv("  {0,-31} ", answer.question).str(), answer.answer);
-  }
 }
 
 void dtcc::printExplanationJson(const plan::Explanation &explanation, llvm::raw_ostream &stream) {

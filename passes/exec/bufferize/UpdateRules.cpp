@@ -42,8 +42,8 @@ static Bufferizer::Destination destinationOf(spmd::AccumulateOp op, Bufferizer &
                                                                   : repeated    ? AddUnlessFirstSlot
                                                                                 : Overwrite};
 }
-/// Whether the destination of what an op makes may be that of its operands: views, and joins of parts.
-static bool handsOn(Operation *producer) {
+/// Whether what an op makes may lie where its operands do: views, and joins of parts.
+static bool mayShareMemory(Operation *producer) {
   const OpRule *rule = findRule(producer);
   return rule && (rule->isView || rule->aim);
 }
@@ -53,7 +53,8 @@ static bool isMadeBehind(Value value, Operation *op) {
   Operation *producer = value.getDefiningOp();
   if (!producer || producer->getBlock() != op->getBlock() || !op->isBeforeInBlock(producer))
     return false;
-  return !handsOn(producer) || llvm::all_of(producer->getOperands(), [&](Value of) { return isMadeBehind(of, op); });
+  return !mayShareMemory(producer) ||
+         llvm::all_of(producer->getOperands(), [&](Value of) { return isMadeBehind(of, op); });
 }
 
 /// A kernel may have been put before what was added to the bucket before it: it cannot add there itself.
@@ -81,7 +82,7 @@ static bool isReadOnce(Value value) {
   if (!value.hasOneUse())
     return false;
   Operation *producer = value.getDefiningOp();
-  return !producer || !handsOn(producer) || llvm::all_of(producer->getOperands(), isReadOnce);
+  return !producer || !mayShareMemory(producer) || llvm::all_of(producer->getOperands(), isReadOnce);
 }
 
 static void aimAccumulate(Operation *operation, Bufferizer &b) {

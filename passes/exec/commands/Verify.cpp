@@ -226,17 +226,20 @@ private:
     return {buffer.getArena(), int64_t(*buffer.getOffset())};
   }
 
-  LogicalResult check(PhaseOp phase) {
+  /// Communicators that commands and views name are those of the program.
+  LogicalResult checkCommunicators(PhaseOp phase) const {
     WalkResult named = phase.walk([&](Operation *op) {
-      for (NamedAttribute attribute : op->getAttrs())
-        if (auto name = dyn_cast<FlatSymbolRefAttr>(attribute.getValue());
-            name && attribute.getName() == "communicator" && !groups.contains(name.getValue())) {
-          op->emitOpError("must name an exec.communicator, got: ") << name;
-          return WalkResult::interrupt();
-        }
-      return WalkResult::advance();
+      auto name = op->getAttrOfType<FlatSymbolRefAttr>("communicator");
+      if (!name || groups.contains(name.getValue()))
+        return WalkResult::advance();
+      op->emitOpError("must name an exec.communicator, got: ") << name;
+      return WalkResult::interrupt();
     });
-    if (named.wasInterrupted())
+    return failure(named.wasInterrupted());
+  }
+
+  LogicalResult check(PhaseOp phase) {
+    if (failed(checkCommunicators(phase)))
       return failure();
     for (auto view : phase.getOps<ViewOp>())
       if (failed(check(view)))
