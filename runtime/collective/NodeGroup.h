@@ -78,25 +78,6 @@ private:
   RingPlaces rings;
 };
 
-/// Sees processes of the node end, and keeps notes of their waits.
-class NodeWatch : public Watch {
-public:
-  NodeWatch(Node &node, const Launch &launch)
-      : Watch(node.aborted(), launch.hangSeconds, launch.interrupted), processTable(node.processTable()) {}
-
-protected:
-  std::string lost() override { return processTable.ended(); }
-  std::string nameOf(int64_t rank) override {
-    int64_t pid = processTable.pidOf(rank);
-    return pid ? message("rank ", rank, " (pid ", pid, ")") : Watch::nameOf(rank);
-  }
-  void tell(const Wait *wait) override { processTable.note(wait, wait ? text(*wait) : std::string()); }
-  std::optional<Note> noteOf(int64_t rank) override { return processTable.noteOf(rank); }
-  std::map<int64_t, Note> notes() override { return processTable.notes(); }
-
-  ProcessTable &processTable;
-};
-
 } // namespace dtcc::rt
 
 #endif // DTCC_RUNTIME_COLLECTIVE_NODEGROUP_H

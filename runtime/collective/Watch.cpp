@@ -114,9 +114,18 @@ std::string Watch::hangText(const Wait &wait) {
   return said;
 }
 
-std::string Watch::everyRank(int64_t ranks, const Whereabouts *where) {
+std::string Watch::everyRank(int64_t ranks) noexcept {
+  try {
+    return linesOf(ranks);
+  } catch (const std::exception &) {
+    return {};
+  }
+}
+
+std::string Watch::linesOf(int64_t ranks) {
   // Most ranks that get a line each. Of more ranks those that wait are counted.
   constexpr int64_t mostLines = 64;
+  const Whereabouts *words = where;
   const std::map<int64_t, Note> all = notes();
   std::string lines;
   int64_t waiting = 0;
@@ -133,7 +142,7 @@ std::string Watch::everyRank(int64_t ranks, const Whereabouts *where) {
     } else {
       doing = note.answers ? "does not wait" : "does not answer";
       if (note.step > 0)
-        doing += "; was last at " + (where ? where->textAt(note.step, note.command) : message("step ", note.step));
+        doing += "; was last at " + (words ? words->textAt(note.step, note.command) : message("step ", note.step));
       else if (note.step == 0)
         doing += "; has begun no step";
     }

@@ -68,8 +68,11 @@ public:
     int64_t step = -1;   /* where it is in its program; 0: before the first step; -1: nobody knows */
     uint32_t command = Position::noCommand;
   };
-  /// A line for each of `ranks` ranks with what it was last doing. `where` puts commands into words; may be null.
-  std::string everyRank(int64_t ranks, const Whereabouts *where);
+  /// A line for each of `ranks` ranks with what it was last doing; empty if that cannot be found out, since nothing is
+  /// to keep a rank from saying why it ends.
+  std::string everyRank(int64_t ranks) noexcept;
+  /// Puts commands into words, for everyRank; null: nobody does any more.
+  void tellWhere(const Whereabouts *now) { where = now; }
 
 protected:
   /// "rank 1's process (pid 123) has ended", or empty.
@@ -85,11 +88,13 @@ protected:
 
 private:
   std::string hangText(const Wait &wait);
+  std::string linesOf(int64_t ranks);
   std::optional<Reason> failed() const;
 
   const std::atomic<uint32_t> &aborted;
   int hangSeconds;
   bool (*interrupted)();
+  std::atomic<const Whereabouts *> where{nullptr};
   std::atomic<int64_t> longest{0};  /* milliseconds, of the waits that ended well */
   std::atomic<int64_t> signalAt{0}; /* when the signal was seen first; 0: not yet */
 };

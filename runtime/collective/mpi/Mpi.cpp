@@ -20,7 +20,7 @@
 #include "runtime/collective/NodeGroup.h"
 #include "runtime/collective/Single.h"
 #include "runtime/collective/mpi/MpiLink.h"
-#include "runtime/collective/network/Host.h"
+#include "runtime/collective/network/HostsWatch.h"
 #include "runtime/collective/network/TwoLevelGroup.h"
 #include "runtime/core/Error.h"
 
@@ -70,63 +70,37 @@ private:
 
 /// How one process is described to all.
 struct Card {
-  HostName host;
-  int64_t pid, threads;
+  HostsWatch::Place place;
+  int64_t threads;
   cpu_set_t cores;
 };
 
-/// Sees processes of this node end, which MPI does too, but some launchers only tell; and asks others by messages.
-class MpiWatch final : public Watch {
+/// Also answers the questions of others, which come as messages of MPI, and keeps the note of this rank where no memory
+/// of the host does.
+class MpiWatch final : public HostsWatch {
 public:
-  MpiWatch(const std::atomic<uint32_t> &aborted, const Launch &launch)
-      : Watch(aborted, launch.hangSeconds, launch.interrupted) {}
-  std::vector<Card> cards; /* by rank */
-  std::vector<int64_t> hosts;
-  int64_t rank = 0;
-  std::optional<MpiLink> link;
-  std::optional<Node> node; /* where the processes of a host share memory */
-  Position alone;           /* of this rank, where they do not */
+  using HostsWatch::HostsWatch;
+  MpiLink *answering = nullptr; /* the link, while it is open */
 
-  Position &position() { return node ? node->processTable().position() : alone; }
-  /// Facts about the ranks of this host.
-  std::map<int64_t, Note> near() {
-    if (node)
-      return node->processTable().notes();
+  Position &position() { return table ? table->position() : alone; }
+  std::map<int64_t, Note> near() override {
+    if (table)
+      return HostsWatch::near();
     return {{rank, Note{true, absent, said, alone.step.load(), alone.command.load()}}};
   }
 
 private:
+  void tell(const Wait *wait) override {
+    HostsWatch::tell(wait);
+    said = wait && !table ? text(*wait) : std::string();
+    absent = wait && !wait->absent.empty() ? wait->absent.front() : -1;
+    if (answering && wait)
+      answering->answer();
+  }
+
+  Position alone;      /* of this rank */
   int64_t absent = -1; /* of the wait of this rank */
   std::string said;
-  std::string lost() override { return node ? node->processTable().ended() : std::string(); }
-  std::string nameOf(int64_t other) override {
-    const Card &card = cards[static_cast<size_t>(other)];
-    return message("rank ", other, " (host ", card.host.name, ", pid ", card.pid, ")");
-  }
-  void tell(const Wait *wait) override {
-    said = wait ? text(*wait) : std::string();
-    absent = wait && !wait->absent.empty() ? wait->absent.front() : -1;
-    if (node)
-      node->processTable().note(wait, said);
-    if (link && wait)
-      link->answer();
-  }
-  std::optional<Note> noteOf(int64_t other) override {
-    if (node && hosts[static_cast<size_t>(other)] == hosts[static_cast<size_t>(rank)])
-      return node->processTable().noteOf(other);
-    return link ? link->ask({{other}})[other] : Note();
-  }
-  std::map<int64_t, Note> notes() override {
-    std::map<int64_t, Note> all = near();
-    all[rank].answers = true;
-    std::vector<int64_t> far;
-    for (int64_t other = 0; other < static_cast<int64_t>(hosts.size()); ++other)
-      if (!all.count(other))
-        far.push_back(other);
-    if (link && !far.empty())
-      all.merge(link->ask(far));
-    return all;
-  }
 };
 
 class MpiTransport final : public Transport {
@@ -147,22 +121,27 @@ public:
       fail("the plan has ", launch.ranks, " ranks, and MPI connects ", size, " processes (started by ", launch.launcher,
            "): its MPI and the plugin's must be the same");
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    Card mine{HostName::ofThis(), getpid(), launch.threads, {}};
+    Card mine{{HostName::ofThis(), getpid()}, launch.threads, {}};
     sched_getaffinity(0, sizeof(mine.cores), &mine.cores);
-    stops.cards.resize(static_cast<size_t>(size));
-    MPI_Allgather(&mine, sizeof(Card), MPI_BYTE, stops.cards.data(), sizeof(Card), MPI_BYTE, comm);
+    cards.resize(static_cast<size_t>(size));
+    MPI_Allgather(&mine, sizeof(Card), MPI_BYTE, cards.data(), sizeof(Card), MPI_BYTE, comm);
+    for (const Card &card : cards)
+      stops.places.push_back(card.place);
     const char *window = std::getenv("DTCC_MPI_WINDOW");
     bool shares = !window || std::strcmp(window, "0") != 0;
     findHosts(shares);
-    stops.link.emplace(comm, stops, isCrowded(), [this] { return stops.near(); });
+    link.emplace(comm, stops, isCrowded(), [this] { return stops.near(); });
+    stops.link = stops.answering = &*link;
     if (shares)
       openNode();
   }
   ~MpiTransport() override {
     Guard guard(launch.hangSeconds, static_cast<int>(Status::Hang),
                 message("rank ", stops.rank, " waits for all ranks to end, in MPI_Finalize"));
-    stops.link.reset();
-    stops.node.reset();
+    stops.link = stops.answering = nullptr;
+    link.reset();
+    stops.table = nullptr;
+    node.reset();
     MPI_Comm_free(&comm);
     MPI_Finalize();
   }
@@ -172,40 +151,34 @@ public:
 
   std::unique_ptr<Communicator> group(const std::string &name, std::span<const int64_t> members,
                                       int64_t rank) override {
-    return twoLevelGroup(name, members, rank, stops.hosts, stops.node ? &*stops.node : nullptr, *stops.link, channel);
+    return twoLevelGroup(name, members, rank, hosts, node ? &*node : nullptr, *link, channel);
   }
 
-  std::byte *allocate(uint64_t bytes) override { return stops.node ? stops.node->allocate(bytes) : nullptr; }
+  std::byte *allocate(uint64_t bytes) override { return node ? node->allocate(bytes) : nullptr; }
   void abort(int status) noexcept override {
     // The rank that says why must not be ended before, and may ask what this one was doing.
     for (int turns = 0; isSilent && turns < 300; ++turns) {
       // A GPU's watchdog must not call MPI.
       if (std::this_thread::get_id() == thread)
-        stops.link->answer();
+        link->answer();
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     // The launcher may take its time to end the others, or be out of reach.
-    if (stops.node)
-      stops.node->processTable().leave();
+    if (node)
+      node->processTable().leave();
     Guard guard(/*seconds=*/3, status, "");
     MPI_Abort(MPI_COMM_WORLD, status);
   }
   Watch *watch() override { return &stops; }
   Position *position() override { return &stops.position(); }
-  void tellWhere(const Whereabouts *now) override { where = now; }
-  std::string everyRank() noexcept override {
-    try {
-      return stops.everyRank(launch.ranks, where);
-    } catch (const std::exception &) {
-      return {}; // nothing is to keep a rank from saying why it ends
-    }
-  }
+  void tellWhere(const Whereabouts *now) override { stops.tellWhere(now); }
+  std::string everyRank() noexcept override { return stops.everyRank(launch.ranks); }
   std::optional<bool> speaks() noexcept override {
-    bool first = !stops.node || stops.node->speaksFirst();
+    bool first = !node || node->speaksFirst();
     // A GPU's watchdog may ask, which must not call MPI. Ranks of all hosts may have met the same bad input: rank 0's
     // host says so.
     if (first && std::this_thread::get_id() == thread)
-      first = stops.link->speaksFirst(launch.ranks, stops.hosts[static_cast<size_t>(stops.rank)] == 0 ? 0 : 1.5);
+      first = link->speaksFirst(launch.ranks, hosts[static_cast<size_t>(stops.rank)] == 0 ? 0 : 1.5);
     isSilent = !first;
     return first;
   }
@@ -213,16 +186,16 @@ public:
 private:
   /// Ranks of one host, which may share memory, get one number.
   void findHosts(bool shares) {
-    for (size_t rank = 0; rank < stops.cards.size(); ++rank) {
-      auto same = [&](const Card &card) { return card.host == stops.cards[rank].host; };
-      auto first = std::find_if(stops.cards.begin(), stops.cards.end(), same);
-      stops.hosts.push_back(shares ? first - stops.cards.begin() : static_cast<int64_t>(rank));
+    for (size_t rank = 0; rank < cards.size(); ++rank) {
+      auto same = [&](const Card &card) { return card.place.host == cards[rank].place.host; };
+      auto first = std::find_if(cards.begin(), cards.end(), same);
+      hosts.push_back(shares ? first - cards.begin() : static_cast<int64_t>(rank));
     }
   }
   std::vector<int64_t> neighbours() const {
     std::vector<int64_t> ranks;
-    for (size_t rank = 0; rank < stops.hosts.size(); ++rank)
-      if (stops.cards[rank].host == stops.cards[static_cast<size_t>(stops.rank)].host)
+    for (size_t rank = 0; rank < cards.size(); ++rank)
+      if (cards[rank].place.host == cards[static_cast<size_t>(stops.rank)].place.host)
         ranks.push_back(static_cast<int64_t>(rank));
     return ranks;
   }
@@ -232,7 +205,7 @@ private:
     CPU_ZERO(&all);
     int64_t total = 0;
     for (int64_t rank : neighbours()) {
-      const Card &card = stops.cards[static_cast<size_t>(rank)];
+      const Card &card = cards[static_cast<size_t>(rank)];
       CPU_OR(&all, &all, &card.cores);
       total += card.threads;
     }
@@ -248,15 +221,17 @@ private:
     MPI_Bcast(&job, 1, MPI_UINT64_T, 0, comm);
     int good = 1, all = 0;
     try {
-      stops.node.emplace("dtcc-mpi-" + std::to_string(job) + "-" + std::to_string(ranks[0]), launch, ranks, number);
+      node.emplace("dtcc-mpi-" + std::to_string(job) + "-" + std::to_string(ranks[0]), launch, ranks, number);
     } catch (const Error &) {
       good = 0; // every process is a host of its own
     }
     MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, comm);
-    if (all)
-      return stops.node->begin(isCrowded(), stops);
-    stops.node.reset();
-    std::iota(stops.hosts.begin(), stops.hosts.end(), 0);
+    if (all) {
+      stops.table = &node->processTable();
+      return node->begin(isCrowded(), stops);
+    }
+    node.reset();
+    std::iota(hosts.begin(), hosts.end(), 0);
   }
 
   Launch launch;
@@ -264,9 +239,12 @@ private:
   MPI_Comm comm = MPI_COMM_NULL;
   std::atomic<uint32_t> aborted{0}; /* never set: MPI_Abort ends all processes */
   MpiWatch stops;
+  std::vector<Card> cards;    /* by rank */
+  std::vector<int64_t> hosts; /* by rank */
+  std::optional<MpiLink> link;
+  std::optional<Node> node;          /* where the processes of a host share memory */
   uint32_t channel = 0;              /* of the next group */
   std::atomic<bool> isSilent{false}; /* another rank says why all end */
-  const Whereabouts *where = nullptr;
 };
 
 } // namespace

@@ -14,22 +14,15 @@
 #ifndef DTCC_RUNTIME_COLLECTIVE_MPI_MPILINK_H
 #define DTCC_RUNTIME_COLLECTIVE_MPI_MPILINK_H
 
-#include "runtime/collective/Watch.h"
 #include "runtime/collective/network/Link.h"
 
 #include <list>
-#include <map>
 #include <mpi.h>
-#include <span>
 
 namespace dtcc::rt {
 
 class MpiLink final : public Link {
 public:
-  using Notes = std::map<int64_t, Watch::Note>;
-  /// Says what the ranks of this host do.
-  using Tell = std::function<Notes()>;
-
   /// `comm` and `watch` outlive it. `crowded`: waits give up the core at once.
   MpiLink(MPI_Comm comm, Watch &watch, bool crowded, Tell tell)
       : comm(comm), watch(watch), crowded(crowded), tell(std::move(tell)) {}
@@ -42,9 +35,8 @@ public:
 
   /// Answers questions of other ranks. Called in every wait, by the rank's thread.
   void answer();
-  /// Asks `ranks` what they do, and waits a second for answers, which only a rank that waits gives: for those of its
-  /// host that do not, too.
-  Notes ask(std::span<const int64_t> ranks);
+  /// Only a rank that waits answers.
+  Notes ask(std::span<const int64_t> ranks) override;
 
   /// Whether this rank is the first to say why all end, as far as it knows after `seconds`; then it tells the others.
   bool speaksFirst(int64_t ranks, double seconds);

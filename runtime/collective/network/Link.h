@@ -14,11 +14,13 @@
 #ifndef DTCC_RUNTIME_COLLECTIVE_NETWORK_LINK_H
 #define DTCC_RUNTIME_COLLECTIVE_NETWORK_LINK_H
 
-#include "runtime/collective/Membership.h"
+#include "runtime/collective/Watch.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <span>
 #include <vector>
 
 namespace dtcc::rt {
@@ -27,6 +29,9 @@ class Link {
 public:
   /// Makes the Wait of a call, for the message of the Error that ends it.
   using Describe = std::function<Wait()>;
+  using Notes = std::map<int64_t, Watch::Note>;
+  /// Says what the ranks of this host do.
+  using Tell = std::function<Notes()>;
 
   virtual ~Link() = default;
   /// Sends `data` to `rank`; returns at once. Messages of one channel arrive in order.
@@ -35,6 +40,11 @@ public:
   virtual void drain(int64_t rank, size_t most, const Describe &wait) = 0;
   /// Waits for the next message of `rank` on `channel`. Returns its length, of which up to `bytes` are in `into`.
   virtual int64_t take(int64_t rank, uint32_t channel, void *into, int64_t bytes, const Describe &wait) = 0;
+  /// Facts about `ranks` of other hosts, which have a second to answer. A rank also answers for those of its host that
+  /// do not.
+  virtual Notes ask(std::span<const int64_t> ranks) = 0;
+  /// A rank whose connection ended without a word, or -1.
+  virtual int64_t lost() const { return -1; }
 };
 
 } // namespace dtcc::rt

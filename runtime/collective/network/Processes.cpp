@@ -13,6 +13,7 @@
 
 #include "runtime/abi/Cores.h"
 #include "runtime/collective/NodeGroup.h"
+#include "runtime/collective/network/HostsWatch.h"
 #include "runtime/collective/network/Meeting.h"
 #include "runtime/collective/network/Secret.h"
 #include "runtime/collective/network/TcpLink.h"
@@ -41,59 +42,22 @@ std::string jobOf(const Launch &launch) {
   return message("dtcc-", geteuid(), "-", std::hash<std::string>()(launch.token));
 }
 
-class ProcessesWatch final : public NodeWatch {
-public:
-  ProcessesWatch(Node &node, const Launch &launch)
-      : NodeWatch(node, launch), meeting(launch.meeting), rank(launch.process) {}
-  TcpLink *link = nullptr;
-
-private:
-  std::string lost() override {
-    if (std::string gone = NodeWatch::lost(); !gone.empty() || !link || link->lost() < 0)
-      return gone;
-    return "the connection to " + nameOf(link->lost()) + " has ended";
-  }
-  std::string nameOf(int64_t other) override {
-    if (!meeting)
-      return NodeWatch::nameOf(other);
-    const MemberCard &card = meeting->members()[static_cast<size_t>(other)];
-    return message("rank ", other, " (host ", card.host.name, ", pid ", card.pid, ")");
-  }
-  std::optional<Note> noteOf(int64_t other) override {
-    bool near = !meeting || meeting->members()[static_cast<size_t>(other)].host ==
-                                meeting->members()[static_cast<size_t>(rank)].host;
-    if (near)
-      return NodeWatch::noteOf(other);
-    return link ? link->ask({{other}})[other] : Note();
-  }
-  std::map<int64_t, Note> notes() override {
-    std::map<int64_t, Note> all = NodeWatch::notes();
-    all[rank].answers = true;
-    std::vector<int64_t> far;
-    for (int64_t other = 0; link && other < static_cast<int64_t>(meeting->members().size()); ++other)
-      if (!(meeting->members()[static_cast<size_t>(other)].host == meeting->members()[static_cast<size_t>(rank)].host))
-        far.push_back(other);
-    if (!far.empty())
-      all.merge(link->ask(far));
-    return all;
-  }
-
-  std::shared_ptr<Meeting> meeting; /* null on one host */
-  int64_t rank;
-};
-
 class ProcessesTransport final : public Transport {
 public:
   explicit ProcessesTransport(const Launch &launch)
       : ranks(launch.meeting ? launch.meeting->neighbours(launch.process) : allRanks(launch.processes)),
         rank(launch.process), processes(launch.processes),
         node(jobOf(launch), launch, ranks, std::find(ranks.begin(), ranks.end(), rank) - ranks.begin()),
-        stops(node, launch), hosts(launch.meeting ? launch.meeting->hosts() : allRanks(0)) {
+        stops(node.aborted(), launch), hosts(launch.meeting ? launch.meeting->hosts() : allRanks(0)) {
+    stops.rank = rank;
+    stops.table = &node.processTable();
+    if (launch.meeting)
+      for (const MemberCard &card : launch.meeting->members())
+        stops.places.push_back({card.host, card.pid});
     node.begin(static_cast<int64_t>(ranks.size()) * launch.threads > machineCores(), stops);
     if (static_cast<int64_t>(ranks.size()) == launch.processes)
       return;
-    link.emplace(launch.meeting->connect(launch), node.waiting(), node.aborted(),
-                 [this] { return node.processTable().notes(); });
+    link.emplace(launch.meeting->connect(launch), node.waiting(), node.aborted(), [this] { return stops.near(); });
     stops.link = &*link;
   }
   ~ProcessesTransport() override { stops.link = nullptr; }
@@ -106,14 +70,8 @@ public:
   }
   std::byte *allocate(uint64_t bytes) override { return node.allocate(bytes); }
   Position *position() override { return &node.processTable().position(); }
-  void tellWhere(const Whereabouts *now) override { where = now; }
-  std::string everyRank() noexcept override {
-    try {
-      return stops.everyRank(processes, where);
-    } catch (const std::exception &) {
-      return {}; // nothing is to keep a rank from saying why it ends
-    }
-  }
+  void tellWhere(const Whereabouts *now) override { stops.tellWhere(now); }
+  std::string everyRank() noexcept override { return stops.everyRank(processes); }
   void abort(int status) noexcept override {
     // Another process of this host reports the hang, and first asks every process what it waits for. This one stays up
     // to 3 s to answer, until the reporter has aborted the node.
@@ -143,11 +101,10 @@ private:
   std::vector<int64_t> ranks; /* of this host */
   int64_t rank, processes;
   Node node;
-  ProcessesWatch stops;
-  std::vector<int64_t> hosts;  /* by rank */
-  std::optional<TcpLink> link; /* where there are others */
-  uint32_t channel = 0;        /* of the next group */
-  std::atomic<const Whereabouts *> where{nullptr};
+  HostsWatch stops;
+  std::vector<int64_t> hosts;        /* by rank */
+  std::optional<TcpLink> link;       /* where there are others */
+  uint32_t channel = 0;              /* of the next group */
   std::atomic<bool> isSilent{false}; /* another rank says why all end */
 };
 

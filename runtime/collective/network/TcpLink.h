@@ -28,7 +28,6 @@ namespace dtcc::rt {
 
 class TcpLink final : public Link {
 public:
-  using Notes = std::map<int64_t, Watch::Note>;
   /// Says what the ranks of this host do.
   using Tell = std::function<Notes()>;
 
@@ -47,11 +46,8 @@ public:
   void speak() noexcept;
   /// Whether another host's rank said that it failed, or that it says why.
   bool wasTold() const { return told; }
-  /// A rank whose connection ended without a word, or -1.
-  int64_t lost() const { return lostRank; }
-  /// Facts about `ranks` of other hosts, which have a second to answer. A rank also answers for those of its host that
-  /// do not.
-  Notes ask(std::span<const int64_t> ranks);
+  int64_t lost() const override { return lostRank; }
+  Notes ask(std::span<const int64_t> ranks) override;
 
 private:
   struct Head {
