@@ -8,9 +8,9 @@
 #include "compiler/console/ErrorStream.h"
 #include "compiler/options/Options.h"
 #include "planner/parallelism/Schedules.h"
-#include "runtime/abi/ConfigFile.h"
-#include "runtime/abi/NearestName.h"
-#include "runtime/abi/OptionRow.h"
+#include "runtime/abi/console/ConfigFile.h"
+#include "runtime/abi/console/NearestName.h"
+#include "runtime/abi/console/OptionRow.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Path.h"
 #include <cfloat>

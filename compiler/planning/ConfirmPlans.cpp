@@ -11,7 +11,7 @@
 #include "compiler/pipeline/RunPasses.h"
 #include "compiler/planning/LowerPlan.h"
 #include "planner/problem/InParallel.h"
-#include "runtime/abi/AmountText.h"
+#include "runtime/abi/console/AmountText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <deque>
 

@@ -15,7 +15,7 @@
 #include "planner/search/DeviceCounts.h"
 #include "planner/step/ModelWork.h"
 #include "planner/transformer/Memory.h"
-#include "runtime/abi/AmountText.h"
+#include "runtime/abi/console/AmountText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"

@@ -8,7 +8,7 @@
 #include "compiler/training/OptimizerOption.h"
 #include "compiler/console/ErrorStream.h"
 #include "dialects/graph/Graph.h"
-#include "runtime/abi/NearestName.h"
+#include "runtime/abi/console/NearestName.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"

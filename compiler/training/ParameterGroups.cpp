@@ -8,7 +8,7 @@
 #include "compiler/console/ErrorStream.h"
 #include "compiler/training/OptimizerOption.h"
 #include "dialects/graph/StateUpdate.h"
-#include "runtime/abi/NearestName.h"
+#include "runtime/abi/console/NearestName.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/GlobPattern.h"

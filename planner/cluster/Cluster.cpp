@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "planner/cluster/Cluster.h"
-#include "runtime/abi/NearestName.h"
+#include "runtime/abi/console/NearestName.h"
 #include <algorithm>
 #include <charconv>
 #include <map>

@@ -7,7 +7,7 @@
 //
 #include "planner/cluster/ClusterFile.h"
 #include "planner/cluster/YamlTree.h"
-#include "runtime/abi/NearestName.h"
+#include "runtime/abi/console/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <map>

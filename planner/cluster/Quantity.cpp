@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "planner/cluster/ClusterFile.h"
-#include "runtime/abi/AmountText.h"
+#include "runtime/abi/console/AmountText.h"
 #include <cmath>
 
 namespace dtcc::cost {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "planner/search/Explanation.h"
-#include "runtime/abi/AmountText.h"
+#include "runtime/abi/console/AmountText.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "planner/transformer/Transformer.h"
-#include "runtime/abi/NearestName.h"
+#include "runtime/abi/console/NearestName.h"
 #include <charconv>
 
 namespace dtcc::cost {

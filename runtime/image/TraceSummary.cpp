@@ -7,7 +7,7 @@
 
 #include "runtime/image/TraceSummary.h"
 
-#include "runtime/abi/AmountText.h"
+#include "runtime/abi/console/AmountText.h"
 #include "runtime/core/FormatText.h"
 
 #include <algorithm>

@@ -7,10 +7,10 @@
 
 #include "runtime/launch/Info.h"
 
-#include "runtime/abi/AmountText.h"
 #include "runtime/abi/OwnWeights.h"
 #include "runtime/abi/UpdateGroups.h"
-#include "runtime/abi/WrappedText.h"
+#include "runtime/abi/console/AmountText.h"
+#include "runtime/abi/console/WrappedText.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/FormatText.h"
 #include "runtime/data/ReadAhead.h"

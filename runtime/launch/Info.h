@@ -8,7 +8,7 @@
 #ifndef DTCC_RUNTIME_LAUNCH_INFO_H
 #define DTCC_RUNTIME_LAUNCH_INFO_H
 
-#include "runtime/abi/OptionRow.h"
+#include "runtime/abi/console/OptionRow.h"
 #include "runtime/launch/Forecast.h"
 #include "runtime/launch/options/Options.h"
 

@@ -7,7 +7,7 @@
 
 #include "runtime/launch/Metrics.h"
 
-#include "runtime/abi/AmountText.h"
+#include "runtime/abi/console/AmountText.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/FormatText.h"
 #include "runtime/launch/Executor.h"

@@ -7,8 +7,8 @@
 
 #include "runtime/launch/Program.h"
 
-#include "runtime/abi/AmountText.h"
 #include "runtime/abi/Cores.h"
+#include "runtime/abi/console/AmountText.h"
 #include "runtime/checkpoint/WholeFile.h"
 #include "runtime/checkpoint/folder/FolderLock.h"
 #include "runtime/core/Error.h"

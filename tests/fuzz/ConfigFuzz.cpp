@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/abi/ConfigFile.h"
+#include "runtime/abi/console/ConfigFile.h"
 #include "tests/fuzz/Target.h"
 #include <cstdlib>
 

@@ -7,9 +7,9 @@
 
 #include "tools/dtcc/Summary.h"
 #include "planner/plan/Plan.h"
-#include "runtime/abi/AmountText.h"
 #include "runtime/abi/OwnWeights.h"
 #include "runtime/abi/TokenInputs.h"
+#include "runtime/abi/console/AmountText.h"
 #include "tools/program/StepForecast.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

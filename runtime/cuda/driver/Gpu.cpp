@@ -7,7 +7,7 @@
 
 #include "runtime/cuda/driver/Gpu.h"
 
-#include "runtime/abi/AmountText.h"
+#include "runtime/abi/console/AmountText.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>

@@ -7,8 +7,8 @@
 
 #include "runtime/launch/arguments/Arguments.h"
 
-#include "runtime/abi/ConfigFile.h"
-#include "runtime/abi/NearestName.h"
+#include "runtime/abi/console/ConfigFile.h"
+#include "runtime/abi/console/NearestName.h"
 #include "runtime/core/Error.h"
 #include "runtime/launch/arguments/OptionHelp.h"
 

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The options that CLI11 knows as rows of runtime/abi/OptionRow.h: a program's --help then looks like dtcc's.
+// The options that CLI11 knows as rows of runtime/abi/console/OptionRow.h: a program's --help then looks like dtcc's.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_RUNTIME_LAUNCH_ARGUMENTS_OPTIONHELP_H
 #define DTCC_RUNTIME_LAUNCH_ARGUMENTS_OPTIONHELP_H
 
-#include "runtime/abi/OptionRow.h"
+#include "runtime/abi/console/OptionRow.h"
 
 #include <CLI/CLI.hpp>
 #include <vector>

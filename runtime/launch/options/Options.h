@@ -12,7 +12,7 @@
 #ifndef DTCC_RUNTIME_LAUNCH_OPTIONS_OPTIONS_H
 #define DTCC_RUNTIME_LAUNCH_OPTIONS_OPTIONS_H
 
-#include "runtime/abi/OptionRow.h"
+#include "runtime/abi/console/OptionRow.h"
 #include "runtime/checkpoint/folder/CheckpointFolder.h"
 #include "runtime/checkpoint/save/Save.h"
 #include "runtime/data/Batches.h"

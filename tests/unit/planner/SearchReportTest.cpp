@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "planner/transformer/TransformerReport.h"
-#include "runtime/abi/AmountText.h"
+#include "runtime/abi/console/AmountText.h"
 #include "tests/unit/planner/TransformerProblems.h"
 #include "gtest/gtest.h"
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/arguments/Arguments.h"
-#include "runtime/abi/NearestName.h"
+#include "runtime/abi/console/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 

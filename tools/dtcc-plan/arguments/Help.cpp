@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/arguments/Help.h"
-#include "runtime/abi/OptionRow.h"
+#include "runtime/abi/console/OptionRow.h"
 
 using namespace dtcc;
 using llvm::StringRef;

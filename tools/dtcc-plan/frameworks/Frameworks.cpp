@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/frameworks/Frameworks.h"
-#include "runtime/abi/NearestName.h"
+#include "runtime/abi/console/NearestName.h"
 #include "tools/dtcc-plan/tables/PrintReport.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
 #include "llvm/ADT/StringExtras.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/pages/PlanPictures.h"
-#include "runtime/abi/AmountText.h"
+#include "runtime/abi/console/AmountText.h"
 #include "tools/dtcc-plan/pages/Axis.h"
 #include "tools/dtcc-plan/tables/PrintReport.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/tables/TextTable.h"
-#include "runtime/abi/WrappedText.h"
+#include "runtime/abi/console/WrappedText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 

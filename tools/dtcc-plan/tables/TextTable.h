@@ -13,7 +13,7 @@
 #ifndef DTCC_TOOLS_DTCC_PLAN_TABLES_TEXTTABLE_H
 #define DTCC_TOOLS_DTCC_PLAN_TABLES_TEXTTABLE_H
 
-#include "runtime/abi/AmountText.h"
+#include "runtime/abi/console/AmountText.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 #include <string>

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_ABI_NEARESTNAME_H
-#define DTCC_RUNTIME_ABI_NEARESTNAME_H
+#ifndef DTCC_RUNTIME_ABI_CONSOLE_NEARESTNAME_H
+#define DTCC_RUNTIME_ABI_CONSOLE_NEARESTNAME_H
 
 #include <algorithm>
 #include <cctype>
@@ -55,4 +55,4 @@ inline std::string nearestName(std::string_view name, const std::vector<std::str
 
 } // namespace dtcc
 
-#endif // DTCC_RUNTIME_ABI_NEARESTNAME_H
+#endif // DTCC_RUNTIME_ABI_CONSOLE_NEARESTNAME_H

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_ABI_CONFIGFILE_H
-#define DTCC_RUNTIME_ABI_CONFIGFILE_H
+#ifndef DTCC_RUNTIME_ABI_CONSOLE_CONFIGFILE_H
+#define DTCC_RUNTIME_ABI_CONSOLE_CONFIGFILE_H
 
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
@@ -130,4 +130,4 @@ inline std::optional<std::vector<ConfigOption>> readConfig(const std::string &pa
 
 } // namespace dtcc
 
-#endif // DTCC_RUNTIME_ABI_CONFIGFILE_H
+#endif // DTCC_RUNTIME_ABI_CONSOLE_CONFIGFILE_H

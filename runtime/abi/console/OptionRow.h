@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_ABI_OPTIONROW_H
-#define DTCC_RUNTIME_ABI_OPTIONROW_H
+#ifndef DTCC_RUNTIME_ABI_CONSOLE_OPTIONROW_H
+#define DTCC_RUNTIME_ABI_CONSOLE_OPTIONROW_H
 
-#include "runtime/abi/WrappedText.h"
+#include "runtime/abi/console/WrappedText.h"
 
 #include <algorithm>
 #include <iterator>
@@ -117,4 +117,4 @@ inline std::string optionTable(const std::vector<OptionRow> &rows) {
 
 } // namespace dtcc
 
-#endif // DTCC_RUNTIME_ABI_OPTIONROW_H
+#endif // DTCC_RUNTIME_ABI_CONSOLE_OPTIONROW_H

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_ABI_WRAPPEDTEXT_H
-#define DTCC_RUNTIME_ABI_WRAPPEDTEXT_H
+#ifndef DTCC_RUNTIME_ABI_CONSOLE_WRAPPEDTEXT_H
+#define DTCC_RUNTIME_ABI_CONSOLE_WRAPPEDTEXT_H
 
 #include <string>
 #include <string_view>
@@ -41,4 +41,4 @@ inline std::string wrappedText(std::string line, const std::vector<std::string> 
 
 } // namespace dtcc
 
-#endif // DTCC_RUNTIME_ABI_WRAPPEDTEXT_H
+#endif // DTCC_RUNTIME_ABI_CONSOLE_WRAPPEDTEXT_H

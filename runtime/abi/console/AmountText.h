@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_ABI_AMOUNTTEXT_H
-#define DTCC_RUNTIME_ABI_AMOUNTTEXT_H
+#ifndef DTCC_RUNTIME_ABI_CONSOLE_AMOUNTTEXT_H
+#define DTCC_RUNTIME_ABI_CONSOLE_AMOUNTTEXT_H
 
 #include <cmath>
 #include <cstdio>
@@ -78,4 +78,4 @@ inline std::string formatLarge(double amount) {
 
 } // namespace dtcc
 
-#endif // DTCC_RUNTIME_ABI_AMOUNTTEXT_H
+#endif // DTCC_RUNTIME_ABI_CONSOLE_AMOUNTTEXT_H
