@@ -11,6 +11,7 @@
 #include "compiler/options/PlanRequest.h"
 #include "compiler/planning/PipelinePlanning.h"
 #include "dialects/graph/Graph.h"
+#include "passes/graph/NamedFunctions.h"
 #include "planner/cluster/ClusterFile.h"
 #include "planner/search/DeviceCounts.h"
 #include "planner/step/ModelWork.h"
@@ -476,10 +477,8 @@ std::shared_ptr<spmd::GraphPricer> Search::makePricer() {
 }
 
 FailureOr<std::vector<plan::Parallelism>> Search::prepare() {
-  step = module.lookupSymbol<func::FuncOp>("step");
-  if (!step || !step.getBody().hasOneBlock())
-    return module.emitError("needs a function @step of one block: run graph-differentiate first");
-  if (failed(readAnnotations()) || failed(readCluster()) || failed(readRequest()) || failed(readPins()))
+  step = graph::findStep(module);
+  if (!step || failed(readAnnotations()) || failed(readCluster()) || failed(readRequest()) || failed(readPins()))
     return failure();
   pricer = makePricer();
   return shapes();

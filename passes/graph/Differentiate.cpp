@@ -18,7 +18,7 @@
 #include "dialects/interfaces/Source.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Verifier.h"
-#include "passes/graph/LossFunction.h"
+#include "passes/graph/NamedFunctions.h"
 #include "passes/graph/OriginFactors.h"
 #include "passes/graph/Passes.h"
 #include <cmath>

@@ -11,6 +11,7 @@
 #include "dialects/graph/Origin.h"
 #include "dialects/graph/Shapes.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/graph/NamedFunctions.h"
 #include "passes/graph/OriginFactors.h"
 #include "passes/graph/Passes.h"
 
@@ -256,11 +257,9 @@ void addEvaluation(func::FuncOp step, Prediction prediction) { Evaluation(step).
 namespace {
 struct AddEvaluation : impl::GraphAddEvaluationBase<AddEvaluation> {
   void runOnOperation() override {
-    auto step = getOperation().lookupSymbol<func::FuncOp>("step");
-    if (!step || step.isExternal() || !step.getBody().hasOneBlock()) {
-      getOperation().emitError("needs a function @step of one block: run graph-differentiate first");
+    func::FuncOp step = findStep(getOperation());
+    if (!step)
       return signalPassFailure();
-    }
     addEvaluation(step, predictionOf(step, findPredictingLoss(step)));
   }
 };

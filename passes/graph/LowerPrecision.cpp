@@ -18,7 +18,7 @@
 #include "dialects/graph/Build.h"
 #include "dialects/graph/PrecisionPolicy.h"
 #include "dialects/graph/Shapes.h"
-#include "passes/graph/LossFunction.h"
+#include "passes/graph/NamedFunctions.h"
 #include "passes/graph/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSwitch.h"

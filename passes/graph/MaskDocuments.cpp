@@ -12,7 +12,7 @@
 
 #include "dialects/graph/Shapes.h"
 #include "passes/graph/DocumentPositions.h"
-#include "passes/graph/LossFunction.h"
+#include "passes/graph/NamedFunctions.h"
 #include "passes/graph/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"

@@ -11,6 +11,7 @@
 #include "dialects/interfaces/Bytes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/NamedFunctions.h"
 #include "passes/graph/Passes.h"
 
 using namespace mlir;
@@ -198,11 +199,9 @@ namespace {
 struct RecomputePass : impl::GraphRecomputeBase<RecomputePass> {
   using GraphRecomputeBase::GraphRecomputeBase;
   void runOnOperation() override {
-    auto step = getOperation().lookupSymbol<func::FuncOp>("step");
-    if (!step || step.isExternal() || !step.getBody().hasOneBlock()) {
-      getOperation().emitError("needs a function @step of one block: run graph-differentiate first");
+    func::FuncOp step = findStep(getOperation());
+    if (!step)
       return signalPassFailure();
-    }
     std::optional<plan::Recompute> chosen = plan::parseRecompute(mode);
     if (!chosen) {
       getOperation().emitError() << "mode must be none, selective or full, got: " << mode.getValue();

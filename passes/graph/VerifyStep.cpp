@@ -7,6 +7,7 @@
 
 #include "dialects/graph/Origin.h"
 #include "dialects/graph/Shapes.h"
+#include "passes/graph/NamedFunctions.h"
 #include "passes/graph/Passes.h"
 
 using namespace mlir;
@@ -81,12 +82,8 @@ LogicalResult verifyStep(func::FuncOp step) {
 
 struct VerifyStep : impl::GraphVerifyStepBase<VerifyStep> {
   void runOnOperation() override {
-    auto step = getOperation().lookupSymbol<func::FuncOp>("step");
-    if (!step || step.isExternal() || !step.getBody().hasOneBlock()) {
-      getOperation().emitError("needs a function @step of one block");
-      return signalPassFailure();
-    }
-    if (failed(verifyStep(step)))
+    func::FuncOp step = findStep(getOperation());
+    if (!step || failed(verifyStep(step)))
       signalPassFailure();
     markAllAnalysesPreserved();
   }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "dialects/spmd/Spmd.h"
+#include "passes/graph/NamedFunctions.h"
 #include "passes/spmd/layout/ApplyPlan.h"
 #include "planner/model/GraphPricer.h"
 #include "planner/model/Passes.h"
@@ -23,11 +24,9 @@ namespace {
 struct SpmdSearchPlan : impl::SpmdSearchPlanBase<SpmdSearchPlan> {
   using SpmdSearchPlanBase::SpmdSearchPlanBase;
   void runOnOperation() override {
-    auto step = getOperation().lookupSymbol<func::FuncOp>("step");
-    if (!step || !step.getBody().hasOneBlock()) {
-      getOperation().emitError("needs a function @step of one block: run graph-differentiate first");
+    func::FuncOp step = graph::findStep(getOperation());
+    if (!step)
       return signalPassFailure();
-    }
     GraphRequest request;
     request.share = tp > 0;
     GraphPricer pricer(step, cost::Machine::cpu(ranks, cores, memory), request);

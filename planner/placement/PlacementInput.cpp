@@ -8,6 +8,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/graph/NamedFunctions.h"
 #include "planner/placement/PlaceExperts.h"
 #include "planner/placement/PlanEntries.h"
 #include "planner/placement/SolvePlacement.h"
@@ -36,9 +37,9 @@ PlacementInput::PlacementInput(func::FuncOp step, size_t mostBlocks, const Pins 
 }
 
 LogicalResult solvePlacement(ModuleOp module, plan::Plan &plan, const cost::Machine &machine, bool share) {
-  auto step = module.lookupSymbol<func::FuncOp>("step");
-  if (!step || !step.getBody().hasOneBlock())
-    return module.emitError("needs a function @step of one block: run graph-differentiate first");
+  func::FuncOp step = graph::findStep(module);
+  if (!step)
+    return failure();
   return solvePlacement(PlacementInput(step), plan, machine, share);
 }
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "passes/graph/LossFunction.h"
+#include "passes/graph/NamedFunctions.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/losses/GroupedValues.h"
 #include "passes/graph/losses/SampleUse.h"

@@ -7,7 +7,7 @@
 
 #include "dialects/graph/Build.h"
 #include "dialects/graph/Shapes.h"
-#include "passes/graph/LossFunction.h"
+#include "passes/graph/NamedFunctions.h"
 #include "passes/graph/Passes.h"
 
 using namespace mlir;

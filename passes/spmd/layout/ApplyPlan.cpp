@@ -11,6 +11,7 @@
 #include "dialects/interfaces/Bytes.h"
 #include "dialects/spmd/OnHost.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/graph/NamedFunctions.h"
 #include "passes/spmd/Passes.h"
 #include "passes/spmd/layout/AssignStages.h"
 #include "passes/spmd/layout/BatchStatistics.h"
@@ -574,9 +575,9 @@ LogicalResult PlanApplier::run() {
 }
 
 LogicalResult applyPlan(ModuleOp module, const plan::Plan &plan, const ProductPadding &padding) {
-  auto step = module.lookupSymbol<func::FuncOp>("step");
-  if (!step || !step.getBody().hasOneBlock())
-    return module.emitError("needs a function @step of one block: run graph-differentiate first");
+  func::FuncOp step = graph::findStep(module);
+  if (!step)
+    return failure();
   if (module.getOps<MeshOp>().begin() != module.getOps<MeshOp>().end())
     return module.emitError("is distributed already: it has an spmd.mesh");
   if (llvm::Error error = plan.check())
