@@ -27,11 +27,11 @@ static constexpr double kEstimateError = 0.05;
 /// them: it bounds the time of a search. The fastest of 16 to 24 programs was among the first four for five of these
 /// models. For DeepSeek-V3 it was the tenth of 14.
 static constexpr size_t kCompared = 4, kLowered = 6;
-/// Plans that are lowered at most until one fits; those that are refused at once cost little. How often one of them is
-/// solved again for less memory.
+/// Plans that are lowered at most until one fits; those that are refused at once cost little.
 static constexpr size_t kTries = 24, kRefusals = 48;
 /// Number of plans, smallest first, that are lowered if all of the best are too large.
 static constexpr size_t kSmallest = 6;
+/// Number of times that a shape is solved again for less memory.
 static constexpr int kSolves = 2;
 /// Left free when a plan is solved again: its error changes with it.
 static constexpr double kMargin = 0.995;
@@ -100,7 +100,10 @@ private:
   /// Leaves out the plans of the row that are told to take less than `seconds`: they were not compiled, and those
   /// before them were too large.
   void leaveOutFaster(double seconds);
-  /// Makes `tried` the first plan of the result; those that were compared and the row follow it.
+  /// Makes the program of `tried` that of the result, with the notes about it.
+  void takeProgram(Tried &tried);
+  /// Lists `tried` as the first plan of the result; those that were compared and the row follow it.
+  void listPlans(Tried tried);
   LogicalResult accept(Tried tried);
   /// Takes the first plan that fits by its estimate, or the first of all: no program can be compiled for devices of
   /// several kinds.
@@ -266,7 +269,7 @@ void Confirmation::leaveOutFaster(double seconds) {
   llvm::erase_if(row, isFaster);
 }
 
-LogicalResult Confirmation::accept(Tried tried) {
+void Confirmation::takeProgram(Tried &tried) {
   for (Diagnostic &note : tried.lowered.notes)
     module.getContext()->getDiagEngine().emit(std::move(note));
   result.lowered = std::move(tried.lowered.module);
@@ -275,6 +278,9 @@ LogicalResult Confirmation::accept(Tried tried) {
     result.lowered =
         lowerPlan(module, options, result.pricer->write(tried.candidate.plan.shape, tried.candidate.plan.stages))
             .module;
+}
+
+void Confirmation::listPlans(Tried tried) {
   result.shapes.clear();
   plan::SearchReport &report = result.report;
   report.plans.clear();
@@ -295,7 +301,12 @@ LogicalResult Confirmation::accept(Tried tried) {
     report.plans.push_back(std::move(other.report));
     result.shapes.push_back(std::move(other.plan));
   }
-  plan::explainPlans(report);
+}
+
+LogicalResult Confirmation::accept(Tried tried) {
+  takeProgram(tried);
+  listPlans(std::move(tried));
+  plan::explainPlans(result.report);
   return success();
 }
 

@@ -349,7 +349,7 @@ private:
   std::optional<Generation> generation;
 };
 
-/// What a run begins with, on which its processes agree.
+/// The start, the weights and the number of steps of a run, on which its processes agree.
 struct Beginning {
   Start start;
   std::unique_ptr<ModelWeights> weights;

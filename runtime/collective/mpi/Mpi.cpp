@@ -75,8 +75,8 @@ struct Card {
   cpu_set_t cores;
 };
 
-/// Also answers the questions of others, which come as messages of MPI, and keeps the note of this rank where no memory
-/// of the host does.
+/// The watch of an MPI process. Questions of others come as messages of MPI, which it answers while it waits. Where
+/// processes share no memory it keeps the note of its own rank.
 class MpiWatch final : public HostsWatch {
 public:
   using HostsWatch::HostsWatch;
