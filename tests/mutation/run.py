@@ -326,7 +326,7 @@ MUTATIONS = [
              "g.pointwise(kDnnAdd, kDnnF32, {top, log}, lse);", "g.pointwise(kDnnIdentity, kDnnF32, {log}, lse);", CUDNN),
     Mutation("cudnn: tensors that lie otherwise share an engine", "runtime/cuda/ops/LibraryAttention.cpp",
              "out << ' ' << stride;", "(void)stride;", CUDNN),
-    Mutation("cudnn: what was bound for the CPU's stream runs there", "runtime/cuda/ops/LibraryAttention.cpp",
+    Mutation("cudnn: what was bound for the CPU's stream runs there", "runtime/cuda/ops/CudnnOp.h",
              "if (int status = cudnn().setStream(handle, call.stream))", "if (int status = 0)", CUDNN),
     Mutation("cudnn: no room for gradients of shared heads", "runtime/abi/GpuWorkspace.h", "return groups == 1 ? 0 :",
              "return groups >= 1 ? 0 :", CUDNN),

@@ -10,8 +10,8 @@
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/driver/TunableOp.h"
+#include "runtime/cuda/ops/CudnnOp.h"
 #include "runtime/cuda/ops/Operands.h"
-#include "runtime/cuda/ops/SharedWays.h"
 
 #include <algorithm>
 #include <atomic>
@@ -42,14 +42,6 @@ std::string textOf(const AttentionProblem &p, const AttentionForm &form) {
   return out.str();
 }
 
-using Ways = SharedWays<AttentionWay>;
-
-Ways sharedWays(const AttentionProblem &problem, const AttentionForm &form, const std::string &text, void *handle,
-                size_t most) {
-  return shareWays<AttentionWay>(handle, text, most,
-                                 [&] { return attentionWays(problem, form, {handle, nullptr}, most); });
-}
-
 /// The first problem that the library has no engine for though it is one of its kind: a program may be slower for it.
 void sayOnce(const Rank &rank, const std::string &reason) {
   static std::atomic<bool> said = false;
@@ -58,32 +50,12 @@ void sayOnce(const Rank &rank, const std::string &reason) {
               << reason << std::endl;
 }
 
-/// Number of cuDNN's engines that are measured.
-constexpr size_t kMeasuredWays = 4;
-
-/// Attention by cuDNN. An algorithm's words are the number of its engine and its place among the plans.
-class LibraryAttention final : public CudaOp {
+/// Attention by cuDNN.
+class LibraryAttention final : public CudnnOp<AttentionWay> {
 public:
   LibraryAttention(AttentionCommand command, const AttentionProblem &problem, const AttentionForm &form, void *handle)
-      : command(std::move(command)), form(form), of(problem), text(textOf(problem, form)), handle(handle) {}
+      : CudnnOp(textOf(problem, form), handle), command(std::move(command)), form(form), of(problem) {}
 
-  /// The way that the heuristic has first. Throws CudnnRefusal if the library has none.
-  void takeFirst() {
-    ways = sharedWays(of, form, text, handle, 1);
-    way = &ways->front();
-  }
-
-  std::vector<LibraryAlgorithm> algorithms(int most) override {
-    return algorithmsOf(*sharedWays(of, form, text, handle, kMeasuredWays), most);
-  }
-  bool choose(const LibraryAlgorithm &algorithm) override {
-    const auto known = sharedWays(of, form, text, handle, kMeasuredWays);
-    const auto *chosen = wayOf(*known, algorithm);
-    if (chosen)
-      ways = known, way = chosen;
-    return chosen != nullptr;
-  }
-  std::string_view loads() const override { return text; }
   void run(Rank &rank, const Call &call) override {
     Solver solver(*this, rank, call);
     command.run(rank, call.buffers, solver);
@@ -92,14 +64,18 @@ public:
 private:
   struct Solver final : AttentionCommand::Solver {
     Solver(LibraryAttention &op, Rank &rank, const Call &call) : op(op), rank(rank), call(call) {}
-    void solve(const AttentionProblem &p) override { op.execute(p, rank, call); }
+    void solve(const AttentionProblem &p) override { op.solve(p, rank, call); }
     void fill(const AttentionTensor &, const std::array<int64_t, 5> &, float) override {} // of a part of the keys
     LibraryAttention &op;
     Rank &rank;
     const Call &call;
   };
 
-  void execute(const AttentionProblem &p, Rank &rank, const Call &call) {
+  std::vector<AttentionWay> makeWays(size_t most) const override {
+    return attentionWays(of, form, {handle, nullptr}, most);
+  }
+
+  void solve(const AttentionProblem &p, Rank &rank, const Call &call) {
     std::vector<void *> addresses = {p.q.data, p.k.data, p.v.data, p.out.data, p.lse.data};
     const gpu_workspace::LibraryAttention sizes = workspaceOf(p);
     WorkspaceLayout layout;
@@ -109,22 +85,12 @@ private:
       if (way->addsInMemory)
         addresses.push_back(at<void>(call, layout.take(sizes.sums())));
     }
-    try {
-      if (int status = cudnn().setStream(handle, call.stream))
-        throw CudnnRefusal{"cudnnSetStream: status " + std::to_string(status)};
-      way->graph->execute(handle, way->plan, addresses, at<void>(call, layout.bytes()));
-    } catch (const CudnnRefusal &refusal) {
-      failWith(Status::Device, "rank ", rank.abi.rank, ": attention: ", refusal.reason);
-    }
+    execute(rank, call, addresses, at<void>(call, layout.bytes()), "attention");
   }
 
   const AttentionCommand command;
   const AttentionForm form;
   const AttentionProblem of;
-  const std::string text;
-  void *handle;
-  Ways ways;
-  const AttentionWay *way = nullptr; // of these
 };
 
 } // namespace

@@ -9,8 +9,8 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/cuda/kernels/product/Convolution.h"
+#include "runtime/cuda/ops/CudnnOp.h"
 #include "runtime/cuda/ops/Operands.h"
-#include "runtime/cuda/ops/SharedWays.h"
 
 #include <algorithm>
 #include <atomic>
@@ -111,36 +111,18 @@ void sayOnce(const ConvolutionProblem &problem, const Rank &rank, const std::str
               << reason << std::endl;
 }
 
-/// Number of cuDNN's engines that are measured.
-constexpr size_t kMeasuredEngines = 4;
-
-/// A convolution by cuDNN. An algorithm's words are the number of its engine and its place among the plans.
-class LibraryConvolutionOp final : public CudaOp {
+/// A convolution by cuDNN.
+class LibraryConvolutionOp final : public CudnnOp<LibraryConvolutionWay> {
 public:
   LibraryConvolutionOp(const ConvolutionCommand &command, ConvolutionDirection direction, const Rank &rank,
                        Launcher &launcher)
-      : command(command), form(formOf(command, direction, rank)),
-        text(std::to_string(static_cast<int>(direction)) + " " + convolutionText(command, rank)),
-        handle(launcher.convolutions()) {
+      : CudnnOp(std::to_string(static_cast<int>(direction)) + " " + convolutionText(command, rank),
+                launcher.convolutions()),
+        command(command), form(formOf(command, direction, rank)) {
     changesType = form.problem.outType != command.problem.outType;
     if (changesType || command.accumulate != Accumulation::Never)
       addTo = Kernel(launcher, "DirectConvolution", "convolution_parts");
   }
-
-  /// The way that the heuristic has first. Throws CudnnRefusal if the library has none.
-  void takeFirst() {
-    ways = waysOf(1);
-    way = &ways->front();
-  }
-  std::vector<LibraryAlgorithm> algorithms(int most) override { return algorithmsOf(*waysOf(kMeasuredEngines), most); }
-  bool choose(const LibraryAlgorithm &algorithm) override {
-    const auto known = waysOf(kMeasuredEngines);
-    const auto *chosen = wayOf(*known, algorithm);
-    if (chosen)
-      ways = known, way = chosen;
-    return chosen != nullptr;
-  }
-  std::string_view loads() const override { return text; }
 
   void run(Rank &rank, const Call &call) override {
     const ConvolutionProblem &c = command.problem;
@@ -154,13 +136,7 @@ public:
     const std::vector<void *> addresses = form.direction == Forward     ? std::vector<void *>{first, second, out}
                                           : form.direction == InputGrad ? std::vector<void *>{out, second, first}
                                                                         : std::vector<void *>{second, out, first};
-    try {
-      if (int status = cudnn().setStream(handle, call.stream))
-        throw CudnnRefusal{"cudnnSetStream: status " + std::to_string(status)};
-      way->graph->execute(handle, way->plan, addresses, at<void>(call, layout.bytes()));
-    } catch (const CudnnRefusal &refusal) {
-      failWith(Status::Device, "rank ", rank.abi.rank, ": a convolution: ", refusal.reason);
-    }
+    execute(rank, call, addresses, at<void>(call, layout.bytes()), "a convolution");
     if (!isApart)
       return;
     const int64_t cells = convolutionWorkspace(c).kernelCells();
@@ -170,20 +146,14 @@ public:
   }
 
 private:
-  SharedWays<LibraryConvolutionWay> waysOf(size_t most) const {
-    return shareWays<LibraryConvolutionWay>(handle, text, most, [&] {
-      return convolutionWays(form, {handle, nullptr}, convolutionWorkspace(form.problem).engine(), most);
-    });
+  std::vector<LibraryConvolutionWay> makeWays(size_t most) const override {
+    return convolutionWays(form, {handle, nullptr}, convolutionWorkspace(form.problem).engine(), most);
   }
 
   const ConvolutionCommand command;
   const LibraryConvolutionForm form;
-  const std::string text;
-  void *handle;
   bool changesType = false; // the library makes another type than the command's result has
   Kernel addTo;             // of a kernel's gradient in the workspace
-  SharedWays<LibraryConvolutionWay> ways;
-  const LibraryConvolutionWay *way = nullptr; // of these
 };
 
 } // namespace
