@@ -4,8 +4,8 @@
 
 A graph starts with a pool of values: data, and parameters combined with them. `build` of random_operations.py draws operations
 that read values of the pool, and puts their results into it. The loss is a sum over the values that nothing reads. Sizes are
-small and often odd or 1. A parameter may be drawn again, so that several nodes read it whole or in parts, and an operation may
-get the same operand twice. A seed always gives the same graph.
+small and often odd or 1; the batch too is at times odd. A parameter may be drawn again, so that several nodes read it whole or
+in parts, and an operation may get the same operand twice. A seed always gives the same graph.
 """
 import dataclasses
 import math
@@ -17,8 +17,29 @@ import numpy
 import onnx
 import torch
 
-BATCH = 4
+OPERATIONS = []
+JUMPS = {"ArgMax", "Ceil", "Floor", "GlobalMaxPool", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "MaxPool", "Min",
+         "ReduceMax", "ReduceMin", "Round", "Sign", "TopK"}
 MOST_CELLS, MOST_RANK, LARGEST = 6000, 5, 20.0
+
+
+def operation(ranks=range(1, MOST_RANK + 1), batched=None, fits=lambda x: True, weight=1):
+    """Puts a function into the table, from which it is drawn as often as `weight` says. The function adds nodes that read the
+    value that it gets, whose rank is one of `ranks`, and returns the values to put into the pool: one, or several."""
+    def register(function):
+        def takes(x):
+            return x.rank in ranks and batched in (None, x.batched) and len(x.free) > 0 and fits(x)
+        OPERATIONS.extend([(function, takes)] * weight)
+        return function
+    return register
+
+
+def number(graph, value):
+    return graph.constant(numpy.float32(value))
+
+
+def integers(graph, *values):
+    return graph.constant(numpy.array(values, numpy.int64))
 
 
 class Unfit(Exception):
@@ -44,6 +65,13 @@ class Node:
     results: list
     compute: Callable  # the cells of the results, from those of the operands
     attributes: dict
+    domain: str = ""
+    inner: int = 0  # so many operands at the end are read by graphs inside of the attributes alone
+
+    @property
+    def jumps(self):
+        """Whether rounded operands may give quite another result or gradient."""
+        return self.kind in JUMPS
 
 
 class RandomGraph:
@@ -51,16 +79,20 @@ class RandomGraph:
         self.draw, self.numbers = random.Random(seed), numpy.random.default_rng(seed)
         self.nodes, self.inputs, self.parameters, self.constants, self.pool, self.losses = [], [], [], [], [], []
         self.normalizes_batch = False  # Statistics of a batch: those of a micro-batch are others.
+        self.has_experts, self.opset = False, 23
         self.count = 0
         choose = self.draw.choice
-        x = self.numbers.standard_normal([BATCH] + [choose([1, 2, 3, 4, 5, 6, 8]) for _ in range(choose([1, 2, 2, 3, 3]))])
+        self.batch = choose([4] * 14 + [8, 8, 8, 6, 3])
+        x = self.numbers.standard_normal([self.batch] + [choose([1, 2, 3, 4, 5, 6, 8]) for _ in range(choose([1, 2, 2, 3, 3]))])
         x = self.input("x", (numpy.round(x * 2) / 2 if self.draw.random() < 0.25 else x).astype(numpy.float32))  # ties
         sequence, self.classes = choose([1, 2, 4, 6, 7]), choose([3, 5, 8])
-        self.ids = self.input("ids", self.numbers.integers(0, self.classes, [BATCH, sequence]))
-        labels = self.numbers.integers(0, self.classes, [BATCH, sequence])
+        self.ids = self.input("ids", self.numbers.integers(0, self.classes, [self.batch, sequence]))
+        labels = self.numbers.integers(0, self.classes, [self.batch, sequence])
         labels[self.numbers.random(labels.shape) < 0.3] = -1
         labels[:, 0] = 0
         self.labels = self.input("labels", labels)
+        self.mask = self.input("mask", self.numbers.random([self.batch, sequence]) < 0.6)
+        self.lengths = self.input("lengths", self.numbers.integers(1, sequence + 1, [self.batch]).astype(numpy.int32))
         self.put(x)
         self.put(self.node("Mul", [x, self.parameter_for(x)], torch.mul))
         table = self.parameter([self.classes, choose([1, 2, 3, 4, 8])])
@@ -77,9 +109,10 @@ class RandomGraph:
         return self.inputs[-1]
 
     def constant(self, cells):
-        """A float32 or int64 constant."""
+        """A constant of float32, int64 or booleans."""
         cells = torch.tensor(numpy.asarray(cells))
-        self.constants.append(Value(self.name("c"), cells.double() if cells.is_floating_point() else cells.long(), False))
+        kind = torch.double if cells.is_floating_point() else torch.bool if cells.dtype == torch.bool else torch.long
+        self.constants.append(Value(self.name("c"), cells.to(kind), False))
         return self.constants[-1]
 
     def parameter(self, shape, scale=1.0):
@@ -99,13 +132,14 @@ class RandomGraph:
         shape = shape[self.draw.randint(0, len(shape)):] or [1]
         return self.parameter([1] * (x.rank - len(shape)) + shape if self.draw.random() < 0.15 else shape)
 
-    def node(self, kind, operands, compute, results=1, batched=None, **attributes):
-        """Adds a node. An operand is a value, or None for one that is left out."""
+    def node(self, kind, operands, compute, results=1, batched=None, domain="", inner=0, **attributes):
+        """Adds a node. An operand is a value, or None for one that is left out. Graphs inside of the attributes may read the
+        last `inner` operands by their names."""
         there = [operand for operand in operands if operand]
         cells = compute(*(operand.cells for operand in there))
         batched = any(operand.batched for operand in there) if batched is None else batched
         made = [Value(self.name("v"), each, batched) for each in (cells if results > 1 else [cells])]
-        self.nodes.append(Node(kind, operands, made, compute, attributes))
+        self.nodes.append(Node(kind, operands, made, compute, attributes, domain, inner))
         return made[0] if results == 1 else made
 
     def put(self, value):
@@ -155,6 +189,8 @@ class RandomGraph:
                 self.losses.append(self.node("ReduceMean", [value], torch.mean, batched=False, keepdims=0))
         self.loss = self.node("Sum", self.losses, lambda *terms: sum(terms))
         self.prune()
+        made = [value for node in self.nodes for value in node.results if value.batched and value.cells.requires_grad]
+        self.outputs = self.draw.sample(made, min(len(made), self.draw.choice([0, 0, 0, 1, 2])))
 
     def prune(self):
         """Removes what the loss does not reach."""
@@ -169,33 +205,38 @@ class RandomGraph:
 
     def write(self, folder):
         """The model and its data."""
-        helper, number = onnx.helper, onnx.numpy_helper.from_array
+        helper = onnx.helper
         os.makedirs(os.path.join(folder, "data"), exist_ok=True)
-        inputs = []
+        tensor, inputs = helper.make_tensor_value_info, []
+        def cells_of(value):
+            cells = value.cells.detach().numpy()
+            return cells.astype(numpy.float32) if value.cells.is_floating_point() else cells
         for value in self.inputs:
-            floats = value.cells.is_floating_point()
-            kind = onnx.TensorProto.FLOAT if floats else onnx.TensorProto.INT64
-            inputs.append(helper.make_tensor_value_info(value.name, kind, ["batch", *value.shape[1:]]))
-            cells = value.cells.numpy().astype(numpy.float32 if floats else numpy.int64)
+            cells = cells_of(value)
+            inputs.append(tensor(value.name, helper.np_dtype_to_tensor_dtype(cells.dtype), ["batch", *value.shape[1:]]))
             numpy.save(os.path.join(folder, "data", value.name + ".npy"), cells)
         def stored(value):
-            cells = value.cells.detach().numpy()
-            return number(cells.astype(numpy.float32 if value.cells.is_floating_point() else numpy.int64), value.name)
-        # Constants have nodes of their own: what is stored beside the nodes is trained, as are constant matrices of more than
-        # 64 cells.
+            return onnx.numpy_helper.from_array(cells_of(value), value.name)
+        # Constants have nodes of their own: what is stored beside the nodes is trained.
         nodes = [helper.make_node("Constant", [], [value.name], value=stored(value)) for value in self.constants]
-        nodes += [helper.make_node(node.kind, [operand.name if operand else "" for operand in node.operands],
-                                   [result.name for result in node.results], name=f"{node.kind}_{node.results[0].name}",
-                                   **node.attributes) for node in self.nodes]
-        loss = helper.make_tensor_value_info(self.loss.name, onnx.TensorProto.FLOAT, [])
-        graph = helper.make_graph(nodes, "random", inputs, [loss], [stored(value) for value in self.parameters])
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
+        for node in self.nodes:
+            read = [value.name if value else "" for value in node.operands[:len(node.operands) - node.inner]]
+            nodes.append(helper.make_node(node.kind, read, [result.name for result in node.results], domain=node.domain,
+                                          name=f"{node.kind}_{node.results[0].name}", **node.attributes))
+        outputs = [tensor(self.loss.name, onnx.TensorProto.FLOAT, [])]
+        outputs += [tensor(value.name, onnx.TensorProto.FLOAT, None) for value in self.outputs]
+        graph = helper.make_graph(nodes, "random", inputs, outputs, [stored(value) for value in self.parameters])
+        domains = {"": self.opset, **{node.domain: 1 for node in self.nodes if node.domain}}
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid(*each) for each in domains.items()], ir_version=10)
         onnx.save(model, os.path.join(folder, "model.onnx"))
 
-    def train(self, steps, rate, dtype=torch.float64):
-        """PyTorch's losses of some steps of SGD, and the gradients of the first by the name of the parameter."""
+    def train(self, steps, rate, dtype=torch.float64, rounding=None):
+        """PyTorch's losses of some steps of SGD, and the gradients of the first by the name of the parameter. Each result of a
+        node but the losses is rounded to the type `rounding`."""
         def typed(cells):
             return cells.to(dtype) if cells.is_floating_point() else cells
+        def rounded(cells):
+            return cells.to(rounding).to(dtype) if rounding and cells.is_floating_point() and cells.dim() else cells
         fixed = {value: typed(value.cells.detach()) for value in self.inputs + self.constants}
         held = {value: typed(value.cells.detach().clone()).requires_grad_() for value in self.parameters}
         losses, first = [], None
@@ -203,7 +244,7 @@ class RandomGraph:
             cells = {**fixed, **held}
             for node in self.nodes:
                 found = node.compute(*(cells[operand] for operand in node.operands if operand))
-                cells.update(zip(node.results, found if len(node.results) > 1 else [found]))
+                cells.update(zip(node.results, map(rounded, found if len(node.results) > 1 else [found])))
             losses.append(cells[self.loss].item())
             slopes = torch.autograd.grad(cells[self.loss], list(held.values()), allow_unused=True)
             slopes = [torch.zeros_like(p) if slope is None else slope for p, slope in zip(held.values(), slopes)]

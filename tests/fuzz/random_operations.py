@@ -13,21 +13,8 @@ import numpy
 import torch
 import torch.nn.functional as F
 
-from random_graphs import BATCH, MOST_RANK, RandomGraph, Unfit
-
-OPERATIONS = []
-
-
-def operation(ranks=range(1, MOST_RANK + 1), batched=None, fits=lambda x: True, weight=1):
-    """Puts a function into the table, from which it is drawn as often as `weight` says. The function adds nodes that read the
-    value that it gets, whose rank is one of `ranks`, and returns the values to put into the pool: one, or several."""
-    def register(function):
-        def takes(x):
-            return x.rank in ranks and batched in (None, x.batched) and len(x.free) > 0 and fits(x)
-        OPERATIONS.extend([(function, takes)] * weight)
-        return function
-    return register
-
+import layer_operations  # Puts its operations into the table.
+from random_graphs import MOST_RANK, OPERATIONS, RandomGraph, Unfit, integers, number, operation
 
 def build(seed, size=10):
     """The graph of a seed, with as many operations as `size` says, or fewer if few fit."""
@@ -48,25 +35,18 @@ def build(seed, size=10):
     return graph
 
 
-def number(graph, value):
-    return graph.constant(numpy.float32(value))
-
-
-def integers(graph, *values):
-    return graph.constant(numpy.array(values, numpy.int64))
-
-
 # Elementwise operations.
 
 UNARY = {
-    "Abs": torch.abs, "Asinh": torch.asinh, "Atan": torch.atan, "Ceil": torch.ceil, "Elu": F.elu, "Erf": torch.erf,
+    "Abs": torch.abs, "Asinh": torch.asinh, "Atan": torch.atan, "Ceil": torch.ceil, "Celu": F.celu, "Cos": torch.cos, "Elu": F.elu,
+    "Erf": torch.erf,
     "Floor": torch.floor, "Gelu": F.gelu, "HardSwish": F.hardswish, "Identity": lambda x: x * 1, "Mish": F.mish, "Neg": torch.neg,
-    "Relu": torch.relu, "Round": torch.round, "Selu": F.selu, "Sigmoid": torch.sigmoid, "Sign": torch.sign,
+    "Relu": torch.relu, "Round": torch.round, "Selu": F.selu, "Sigmoid": torch.sigmoid, "Sign": torch.sign, "Sin": torch.sin,
     "Softplus": F.softplus, "Softsign": F.softsign, "Tanh": torch.tanh}
 COMPARISONS = {"Greater": torch.gt, "Less": torch.lt, "GreaterOrEqual": torch.ge, "LessOrEqual": torch.le}
 
 
-@operation()
+@operation(weight=3)
 def unary(graph, x):
     kind = graph.draw.choice(list(UNARY))
     return graph.node(kind, [x], UNARY[kind])
@@ -97,12 +77,12 @@ def second(graph, x):
             return False
         def keeps_batch(z):
             return z.rank == len(shape) if z.batched else z.rank < len(shape) or z.shape[0] == 1
-        return not (x.batched or y.batched) or keeps_batch(x) and keeps_batch(y) and shape[0] == BATCH
+        return not (x.batched or y.batched) or keeps_batch(x) and keeps_batch(y) and shape[0] == graph.batch
     form = graph.draw.random()
     return graph.parameter_for(x) if form < 0.3 else x if form < 0.45 else graph.pick(fits)
 
 
-@operation(weight=3)
+@operation(weight=5)
 def binary(graph, x):
     y = second(graph, x)
     if graph.draw.random() < 0.5:
@@ -154,7 +134,7 @@ def integer_arithmetic(graph, x):
 
 # Reductions and scans.
 
-@operation()
+@operation(weight=2)
 def reduction(graph, x):
     axes = sorted(graph.draw.sample(x.free, graph.draw.randint(1, len(x.free))))
     if graph.draw.random() < 0.1 and x.batched:
@@ -378,7 +358,7 @@ def samples_in_order(graph, x):
     if graph.draw.random() < 0.5:
         y = graph.pick(lambda y: y.batched and y.shape == x.shape)
         return graph.node("Concat", [x, y], lambda *xs: torch.cat(xs), batched=False, axis=0)
-    return graph.node("Slice", [x, *(integers(graph, each) for each in (3, -100, 0, -1))], lambda x, *_: x.flip(0))
+    return graph.node("Slice", [x, *(integers(graph, each) for each in (graph.batch - 1, -100, 0, -1))], lambda x, *_: x.flip(0))
 
 
 # Products, norms, convolutions and losses.
@@ -417,9 +397,9 @@ def attention(graph, x):
         heads = [shared * times, shared, shared]
         operands = [graph.node("MatMul", [x, graph.parameter([width, count * head], 0.7)], torch.matmul) for count in heads]
         def compute(*cells):
-            q, k, v = (each.reshape(BATCH, length, count, head).transpose(1, 2) for each, count in zip(cells, heads))
+            q, k, v = (each.reshape(graph.batch, length, count, head).transpose(1, 2) for each, count in zip(cells, heads))
             k, v = (each.repeat_interleave(times, 1) for each in (k, v))
-            return F.scaled_dot_product_attention(q, k, v, is_causal=bool(causal)).transpose(1, 2).reshape(BATCH, length, -1)
+            return F.scaled_dot_product_attention(q, k, v, is_causal=bool(causal)).transpose(1, 2).reshape(graph.batch, length, -1)
         return graph.node("Attention", operands, compute, q_num_heads=heads[0], kv_num_heads=shared, is_causal=causal)
     turned = graph.node("Transpose", [x], lambda x: x.transpose(1, 2), perm=[0, 2, 1])
     scores = graph.node("Mul", [graph.node("MatMul", [x, turned], torch.matmul), number(graph, 0.5)], torch.mul)
