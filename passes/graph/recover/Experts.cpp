@@ -127,12 +127,13 @@ private:
   SmallVector<Reading> readings(SmallRegion &region, Value x, Value picked, Value root) {
     SmallVector<Reading> found;
     int64_t experts = shapeOf(pick.getX()).back();
+    // A dimension of one cell, as that of a single pick, is reshaped away, and has a class of its own.
     for (int64_t dim = 0; dim <= tokens; ++dim)
-      if (region.classOf(picked, dim) != region.classOf(pick.getIndices(), dim))
+      if (shapeOf(picked)[dim] != 1 && region.classOf(picked, dim) != region.classOf(pick.getIndices(), dim))
         return found;
     for (int64_t dim = 0; dim < tokens; ++dim)
-      if (region.classOf(x, dim) != region.classOf(root, dim) ||
-          region.classOf(x, dim) != region.classOf(pick.getIndices(), dim))
+      if (shapeOf(x)[dim] != 1 && (region.classOf(x, dim) != region.classOf(root, dim) ||
+                                   region.classOf(x, dim) != region.classOf(pick.getIndices(), dim)))
         return found;
     auto find = [&](Value value, unsigned wanted) {
       for (int64_t dim = 0; dim < rankOf(value); ++dim)

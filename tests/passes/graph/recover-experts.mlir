@@ -54,6 +54,28 @@ func.func @weighed_by_others(%x: tensor<5x4xf32>, %w: tensor<2x4xf32>, %bias: te
   return %y : tensor<5x4xf32>
 }
 
+// The dimension of a single pick is reshaped away.
+// CHECK-LABEL: func.func @one_pick
+// CHECK: %[[R:.*]], %[[I:.*]] = graph.top_k %{{.*}}
+// CHECK: graph.experts %arg0, %[[I]], %[[R]], %{{.*}}, %{{.*}} :
+func.func @one_pick(%x: tensor<5x4xf32>, %w: tensor<2x4xf32>) -> tensor<5x4xf32> {
+  %p = graph.contract "nc,ec->ne" %x, %w : (tensor<5x4xf32>, tensor<2x4xf32>) -> tensor<5x2xf32>
+  %r, %i = graph.top_k %p : (tensor<5x2xf32>) -> (tensor<5x1xf32>, tensor<5x1xi64>)
+  %in = graph.read @in : tensor<2x2x3x4xf32>
+  %out = graph.read @out : tensor<2x4x3xf32>
+  %id = graph.reshape %i : (tensor<5x1xi64>) -> tensor<5xi64>
+  %weight = graph.reshape %r : (tensor<5x1xf32>) -> tensor<5xf32>
+  %gin = graph.gather %in, %id {axis = 0 : i64} : (tensor<2x2x3x4xf32>, tensor<5xi64>) -> tensor<5x2x3x4xf32>
+  %gout = graph.gather %out, %id {axis = 0 : i64} : (tensor<2x4x3xf32>, tensor<5xi64>) -> tensor<5x4x3xf32>
+  %h = graph.contract "nc,ngfc->ngf" %x, %gin : (tensor<5x4xf32>, tensor<5x2x3x4xf32>) -> tensor<5x2x3xf32>
+  %g:2 = graph.unstack %h {dim = 1 : i64} : (tensor<5x2x3xf32>) -> (tensor<5x3xf32>, tensor<5x3xf32>)
+  %s = graph.silu %g#0 : tensor<5x3xf32>
+  %a = graph.mul %s, %g#1 : (tensor<5x3xf32>, tensor<5x3xf32>) -> tensor<5x3xf32>
+  %z = graph.contract "nf,ndf->nd" %a, %gout : (tensor<5x3xf32>, tensor<5x4x3xf32>) -> tensor<5x4xf32>
+  %y = graph.contract "n,nd->nd" %weight, %z : (tensor<5xf32>, tensor<5x4xf32>) -> tensor<5x4xf32>
+  return %y : tensor<5x4xf32>
+}
+
 // What the gates multiply is at most 100, which small tokens do not reach: left alone.
 // CHECK-LABEL: func.func @bounded
 // CHECK-NOT: graph.experts
