@@ -210,12 +210,14 @@ def one_hot_rows(graph, x):
 
 @operation([2, 3, 4], batched=True, fits=lambda x: x.shape[1] > 1)
 def reversed_sequence(graph, x):
-    lengths = graph.numbers.integers(1, x.shape[1] + 1, [1]).repeat(graph.batch)
+    lengths = graph.constant(graph.numbers.integers(1, x.shape[1] + 1, [1]).repeat(graph.batch))
+    if x.shape[1] >= graph.ids.shape[1]:
+        lengths = graph.node("Cast", [graph.lengths], lambda n: n.long(), to=onnx.TensorProto.INT64)
     def compute(x, n):
         place = torch.arange(x.shape[1]).expand(x.shape[0], -1)
         place = torch.where(place < n[:, None], n[:, None] - 1 - place, place)
         return x.gather(1, place.reshape(list(place.shape) + [1] * (x.dim() - 2)).expand_as(x))
-    return graph.node("ReverseSequence", [x, graph.constant(lengths)], compute, batch_axis=0, time_axis=1)
+    return graph.node("ReverseSequence", [x, lengths], compute, batch_axis=0, time_axis=1)
 
 
 @operation()
