@@ -18,8 +18,8 @@ import onnx
 import torch
 
 OPERATIONS = []
-JUMPS = {"ArgMax", "Ceil", "Floor", "GlobalMaxPool", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "MaxPool", "Min",
-         "ReduceMax", "ReduceMin", "Round", "Sign", "TopK"}
+JUMPS = {"ArgMax", "Ceil", "Floor", "GRU", "GlobalMaxPool", "Greater", "GreaterOrEqual", "LSTM", "Less", "LessOrEqual", "Max",
+         "MaxPool", "Min", "RNN", "ReduceMax", "ReduceMin", "Round", "Scan", "Sign", "TopK"}
 MOST_CELLS, MOST_RANK, LARGEST = 6000, 5, 20.0
 
 
@@ -70,7 +70,7 @@ class Node:
 
     @property
     def jumps(self):
-        """Whether rounded operands may give quite another result or gradient."""
+        """Whether rounded operands, or rounded steps of a loop, may give quite another result or gradient."""
         return self.kind in JUMPS
 
 
