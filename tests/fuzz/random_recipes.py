@@ -127,8 +127,8 @@ SLOTS = ["dp=1 --microbatches=2", "dp=1 --microbatches=4", "dp=2 --zero=1 --micr
          "dp=2 --zero=3 --microbatches=2 --recompute=selective", "tp=2 --microbatches=2"]
 STAGES = ["pp=2 --microbatches=2 --schedule=1f1b", "pp=2 --microbatches=4 --schedule=zero-bubble",
           "pp=2 --microbatches=4 --schedule=gpipe", "pp=2,dp=2 --zero=1 --microbatches=2", "pp=2,tp=2 --microbatches=2"]
-POSITIONS = ["cp=2", "cp=2 --cp-attention=ring", "cp=2 --cp-attention=alltoall", "dp=2,cp=2 --zero=2", "tp=2 --sequence-parallel=on",
-             "cp=4"]
+POSITIONS = ["cp=2", "cp=2 --cp-attention=ring", "cp=2 --cp-attention=alltoall", "dp=2,cp=2 --zero=2", "cp=4",
+             "tp=2 --sequence-parallel=on"]
 EXPERTS = ["ep=2", "ep=4", "ep=2 --moe-dispatch=alltoall", "dp=2,ep=2 --zero=1", "ep=2 --microbatches=2"]
 MODELS = {
     "mlp": Model(Mlp, lambda draw, count: vectors(draw, count, 6), plans=SPLITS + SLOTS),
@@ -307,6 +307,8 @@ def draw(seed, models):
     kind = dice.choice(list(OPTIMIZERS))
     given = {key: dice.choice(values) for key, values in OPTIMIZERS[kind].items() if maybe(0.5)}
     given["lr"] = dice.choice(RATES.get(kind, [1e-3, 1e-2]))
+    if given.get("min_8bit_size", 4096) < 4096:
+        given["eps"] = 1e-2  # Codes of 0 in the second moment, of rows that a batch lacks, divide by eps alone.
     if given.get("nesterov") and kind == "sgd":
         given |= {"momentum": 0.9, "dampening": 0}
     plans, steps = [dice.choice([*model.plans, "dp=1"]) for _ in range(2)], dice.randint(4, 8)
@@ -336,7 +338,8 @@ def draw(seed, models):
     if maybe(0.25):
         (freeze if maybe(0.5) else trainable).append(glob())
     def trains(each):
-        return (not trainable or fnmatch.fnmatchcase(each, trainable[0])) and not (freeze and fnmatch.fnmatchcase(each, freeze[0]))
+        return not (trainable and not fnmatch.fnmatchcase(each, trainable[0])) and \
+            not (freeze and fnmatch.fnmatchcase(each, freeze[0]))
 
     if not any(map(trains, names)):
         freeze = []
@@ -362,7 +365,8 @@ def draw(seed, models):
     run = [f"--seed={dice.randint(1, 9)}"] if maybe(0.3) else []
     run += ["--overlap"] if maybe(0.1) else []
     return Recipe(seed, name, batch, steps, dice.choice([batch * 3 + 1, batch * steps, batch * 2]), kind, given, rate, groups,
-                  [glob()] if maybe(0.15) and not exports else [], [glob()] if maybe(0.25) and not exports else [], freeze, trainable, clip,
+                  [glob()] if maybe(0.15) and not exports else [], [glob()] if maybe(0.25) and not exports else [],
+                  freeze, trainable, clip,
                   dice.choice([0, 0, 0.9, 0.5]), precision, options, plans, dice.randint(1, steps - 1), run,
                   dice.choice([0, 0, 1, 2, 3]), shuffles, exports)
 
