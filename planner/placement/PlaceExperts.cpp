@@ -29,7 +29,9 @@ static plan::OpPlan &entryOf(Operation *op, plan::Plan &plan) {
 
 static void shareOut(Operation *op, int64_t factor, plan::Plan &plan) {
   Axes &axes = entryOf(op, plan).factors[factor];
-  axes.insert(axes.begin(), kExpertAxis);
+  // The weights of two layers may be cast once.
+  if (!contains(axes, kExpertAxis))
+    axes.insert(axes.begin(), kExpertAxis);
 }
 
 std::optional<ExpertExchange> parseExpertExchange(StringRef text) {
@@ -104,7 +106,8 @@ static void shareExperts(graph::ExpertsOp layer, int64_t factor, bool dispatch, 
     if (!read)
       continue;
     for (plan::StatePlan &planned : plan.states)
-      if (planned.name == read.getState() && planned.layout)
+      // Another layer may share the weights, and have shared them out.
+      if (planned.name == read.getState() && planned.layout && !contains((*planned.layout)[0], kExpertAxis))
         (*planned.layout)[0].insert((*planned.layout)[0].begin(), kExpertAxis);
   }
 }
