@@ -255,7 +255,7 @@ TEST(Checkpoint, FindsFlippedBits) {
   auto saved = saver.ranks();
   ASSERT_EQ(saved.size(), 1u);
   initializeStates(saved[0]->rank, 42, ModelWeights(saved[0]->rank.image, "", /*starts=*/true));
-  writeCheckpoint(folder.path, {3, 24, 42, {}}, {"adamw(0.9)", {{"x", "x.npy", 100, "0123456789abcdef"}}},
+  writeCheckpoint(folder.path, {3, 24, 42, {}}, {"adamw(0.9)", {{"x", "x.npy", 100, "0123456789abcdef"}}, {}},
                   saved[0]->rank);
   auto isFound = [&] {
     try {

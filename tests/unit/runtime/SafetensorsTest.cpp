@@ -132,7 +132,7 @@ TEST(Manifest, RefusesWhatIsDamaged) {
   plan.ranks = 2;
   std::vector<uint64_t> bytes = linearRegressionImage(plan);
   Image image(bytes.data(), linearRegressionKernelCount);
-  RunIdentity identity{"adamw(0.9)", {{"x", "x.npy", 100, "0123456789abcdef"}}};
+  RunIdentity identity{"adamw(0.9)", {{"x", "x.npy", 100, "0123456789abcdef"}}, {}};
   FileSummary summary{10, 20};
   std::string good = manifestText(image, {3, 24, 7, {}}, identity, {{"a", summary}, {"b", summary}});
   auto refuse = [&](const std::string &text) -> std::string {
