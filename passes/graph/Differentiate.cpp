@@ -226,7 +226,7 @@ LogicalResult Differentiation::differentiate(Operation *op) {
   };
   if (failed(build(resultGrads)))
     return failure();
-  // What moves cells moves the f32 gradient of a half too. An op that multiplies it by halves needs it as a half.
+  // Ops that move cells take the f32 gradient of a half too. An op that multiplies it by halves needs it as a half.
   if (hasWiderGradient(op, resultGrads) && !areValid(built)) {
     for (Operation *made : llvm::reverse(built))
       made->erase();

@@ -268,7 +268,7 @@ void BlockPrices::Builder::addKernels() {
 void BlockPrices::Builder::addMoves() {
   for (const StepBlocks::Flow &flow : row.flows()) {
     Layout made = layoutOf(flow.value);
-    // What is broadcast to the samples is made, and moved, in every micro-batch.
+    // A value that is broadcast to the samples is made, and moved, in every micro-batch.
     const bool isOfBatch = llvm::any_of(llvm::seq(cast<ShapedType>(flow.value.getType()).getRank()), [&](int64_t dim) {
       return table.sharedDim(flow.value, dim) == SharedBy::Batch;
     });

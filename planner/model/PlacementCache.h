@@ -60,7 +60,7 @@ struct PricedStep {
 };
 
 /// Threads may ask at once for shapes that were prepared, since only the first answer for a shape changes the cache.
-/// What was not prepared is placed and priced when it is asked for, by the thread alone that made the cache.
+/// A shape that was not prepared is placed and priced when it is asked for, by the thread alone that made the cache.
 class PlacementCache {
 public:
   /// With `first`, takes over the placements of another device kind.

@@ -116,7 +116,7 @@ static void follow(const BufferUse &use, ArrayRef<Run> runs, ArrayRef<Interval> 
     lifetime.add(touches.span);
     byPhase[touches.phase] = &touches;
   }
-  // What every phase writes before it reads is left to none. Most buffers are such, and a step has thousands of runs.
+  // A buffer that every phase writes before it reads leaves nothing to later runs, of which a step has thousands.
   if (llvm::none_of(use, [](const Touches &touches) { return touches.readsFirst; }))
     return;
   llvm::SmallDenseMap<int64_t, size_t> lastRuns; // by slot of memory
