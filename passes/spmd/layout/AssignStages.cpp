@@ -227,14 +227,13 @@ private:
     return copy->getResult(0);
   }
 
-  /// The stages in which forward reads a state.
-  std::set<int64_t> readersOf(Attribute name) {
-    std::set<int64_t> stages;
+  /// The stages in which forward reads each state.
+  llvm::DenseMap<Attribute, std::set<int64_t>> readersOfStates() {
+    llvm::DenseMap<Attribute, std::set<int64_t>> stages;
     for (auto read : body.getOps<graph::ReadOp>())
-      if (read.getStateAttr() == name)
-        if (std::optional<int64_t> origin = graph::getOrigin(read))
-          if (auto found = readers.find(*origin); found != readers.end())
-            stages.insert(found->second.begin(), found->second.end());
+      if (std::optional<int64_t> origin = graph::getOrigin(read))
+        if (auto found = readers.find(*origin); found != readers.end())
+          stages[read.getStateAttr()].insert(found->second.begin(), found->second.end());
     return stages;
   }
 
@@ -270,11 +269,12 @@ private:
   LogicalResult splitGradients(graph::UpdateOp update) {
     SmallVector<Value> gradients;
     SmallVector<Attribute> names;
+    const llvm::DenseMap<Attribute, std::set<int64_t>> stagesOfStates = readersOfStates();
     for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients())) {
       Parts parts = partsOf(gradient);
       if (parts.empty())
         return update.emitError("gradient of ") << name << " belongs to no stage";
-      moveToReaders(parts, readersOf(name), update);
+      moveToReaders(parts, stagesOfStates.lookup(name), update);
       for (auto &[stage, part] : parts) {
         gradients.push_back(part);
         names.push_back(name);

@@ -185,11 +185,11 @@ LogicalResult ProgramBuilder::emitPhase(int64_t phase) {
   // The loop above emits no sums of recomputed values.
   const bool evaluates = phase >= firstEvaluation;
   if (phase == Microbatch || evaluates)
-    for (Operation &op : step.getBody().front())
-      for (Value result : op.getResults())
-        if (auto at = phases.find(&op); at != phases.end() && at->second != Elsewhere && isRemade(result) &&
-                                        (evaluates ? at->second == phase : at->second < firstEvaluation))
-          accumulate(result);
+    for (Operation *op : opsHere)
+      if (int64_t own = phases.lookup(op); evaluates ? own == phase : own < firstEvaluation)
+        for (Value result : op->getResults())
+          if (isRemade(result))
+            accumulate(result);
   for (const StageEdge &edge : edges)
     if (edge.from == PhasePlace{stage, phase})
       send(edge);

@@ -233,8 +233,10 @@ LogicalResult ProgramBuilder::run() {
     return failure();
   opsOf.resize(phaseNames.size());
   for (Operation &op : step.getBody().front())
-    if (auto at = phases.find(&op); at != phases.end() && at->second != Elsewhere)
+    if (auto at = phases.find(&op); at != phases.end() && at->second != Elsewhere) {
+      opsHere.push_back(&op);
       opsOf[at->second].push_back(&op);
+    }
   builder.setInsertionPoint(step);
   buckets.emit(builder, step.getLoc(), update && update.getAverage().convertToDouble() > 0,
                prediction ? localTypeOf(prediction).getNumElements() : 0);

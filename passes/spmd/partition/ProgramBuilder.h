@@ -94,7 +94,9 @@ private:
   /// Buckets and offsets into which a value is accumulated.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<std::pair<mlir::FlatSymbolRefAttr, int64_t>>> sinks;
   llvm::DenseMap<mlir::Operation *, int64_t> phases;
-  /// Ops of each phase, in the order of the step. A step of many stages is long, so they are collected once.
+  /// Ops of this stage, and of each of its phases, in the order of the step. A step of many stages is long, so they are
+  /// collected once.
+  std::vector<mlir::Operation *> opsHere;
   std::vector<std::vector<mlir::Operation *>> opsOf;
   llvm::SmallVector<graph::WriteOp> writes;
   /// States of which this stage has a copy and other stages make the gradient.
