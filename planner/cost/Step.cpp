@@ -51,6 +51,8 @@ public:
   LayerParts price(const Layer &layer) const;
   /// The passes of a layer, without gathers and reductions of units.
   LayerParts passes(const Layer &layer) const;
+  /// The pass that computes `work` of a layer again.
+  PassSeconds recomputed(const Layer &layer, const Work &work) const;
   /// Runs parts of products beside exchanges of the forward pass, gradients of weights beside those of the backward
   /// pass.
   void fillExchanges(LayerParts &seconds) const;
@@ -70,6 +72,11 @@ private:
   double shareOfMatrices(const HeldParameters &held) const;
   void addMatrices(EndSeconds &seconds, const HeldParameters &held) const;
   double hostUpdate(double parameters) const;
+  /// Seconds that exchanges in parts save a pass.
+  double savedByParts(const Work &work) const;
+  double hostSecondsOf(const Layer &layer) const {
+    return layer.passes * calibration.host * hostSeconds(problem.software, constants, plan.tp);
+  }
   /// Bytes in which the gradient of a parameter is reduced: those of the software, or less if the plan says so.
   double gradientBytes() const { return std::min(problem.software.gradientBytes, plan::bytesOf(plan.gradients)); }
 
@@ -130,30 +137,38 @@ void Pricer::gatherUnits(const UnitSeconds &unit, LayerParts &seconds) const {
   hide(seconds.input, backward, unit.gatherBackward + unit.scatter);
 }
 
+double Pricer::savedByParts(const Work &work) const {
+  double sum = 0;
+  if (problem.software.chunksExchanges)
+    for (const ChunkedExchange &each : work.chunked)
+      sum += savedByChunks(each, kernels, constants);
+  return sum;
+}
+
+/// A host that takes `least` for a pass of `sum` seconds lets the device wait.
+static void waitForHost(PassSeconds &first, double sum, double least) { first.host += std::max(0.0, least - sum); }
+
+PassSeconds Pricer::recomputed(const Layer &layer, const Work &work) const {
+  PassSeconds seconds = pass(work);
+  seconds.tensor -= savedByParts(work);
+  if (double sum = seconds.total())
+    waitForHost(seconds, sum, plan.recompute == Recompute::Full ? hostSecondsOf(layer) : 0);
+  return seconds;
+}
+
 LayerParts Pricer::passes(const Layer &layer) const {
   LayerParts seconds;
   seconds.forward = pass(layer.forward);
   seconds.input = pass(layer.inputGradient, /*backward=*/true);
   seconds.weight = pass(layer.weightGradient);
-  seconds.recompute = pass(layer.recompute);
-  auto saved = [&](const Work &work) {
-    double sum = 0;
-    if (problem.software.chunksExchanges)
-      for (const ChunkedExchange &each : work.chunked)
-        sum += savedByChunks(each, kernels, constants);
-    return sum;
-  };
-  seconds.forward.tensor -= saved(layer.forward);
-  seconds.recompute.tensor -= saved(layer.recompute);
+  seconds.recompute = recomputed(layer, layer.recompute);
+  seconds.forward.tensor -= savedByParts(layer.forward);
   // Exchanges that were priced when they were planned say themselves what may be hidden.
   double planned = layer.inputGradient.exchangeSeconds - layer.inputGradient.fillableSeconds;
   seconds.fillable = seconds.input.tensor - planned;
-  double host = layer.passes * calibration.host * hostSeconds(problem.software, constants, plan.tp);
-  auto wait = [&](PassSeconds &first, double sum, double least) { first.host += std::max(0.0, least - sum); };
-  wait(seconds.forward, seconds.forward.total(), host);
-  if (double sum = seconds.recompute.total())
-    wait(seconds.recompute, sum, plan.recompute == Recompute::Full ? host : 0);
-  wait(seconds.input, seconds.input.total() + seconds.weight.total(), host);
+  const double host = hostSecondsOf(layer);
+  waitForHost(seconds.forward, seconds.forward.total(), host);
+  waitForHost(seconds.input, seconds.input.total() + seconds.weight.total(), host);
   return seconds;
 }
 
@@ -350,17 +365,24 @@ std::vector<LayerSeconds> priceLayers(const StepProblem &problem, const Constant
   return seconds;
 }
 
-PricedLayers::PricedLayers(const StepProblem &problem, const Constants &constants) {
+PricedLayers::PricedLayers(const StepProblem &problem, const std::vector<LayerInModes> &inModes,
+                           const Constants &constants) {
   Calibration none;
   Pricer pricer(problem, constants, none);
-  layers.reserve(problem.layers.size());
-  for (const Layer &layer : problem.layers) {
-    LayerParts parts = pricer.passes(layer);
-    Each each{{}, parts.fillable, layer.parameters, layer.expertParameters};
-    const PassSeconds *passes[] = {&parts.forward, &parts.input, &parts.weight, &parts.recompute};
-    for (size_t i = 0; i < each.passes.size(); ++i)
-      each.passes[i] = {passes[i]->compute, passes[i]->tensor, passes[i]->data, passes[i]->host};
-    layers.push_back(each);
+  auto keep = [](const PassSeconds &pass) { return Pass{pass.compute, pass.tensor, pass.data, pass.host}; };
+  layers.reserve(inModes.size());
+  modes.reserve(inModes.empty() ? 0 : inModes.size() * inModes.front().modes.size());
+  for (const LayerInModes &each : inModes) {
+    cost::Layer layer = each.layer;
+    for (const LayerInModes::Mode &mode : each.modes) {
+      if (&mode == each.modes.data() || mode.hostBytes != layer.forward.hostBytes) {
+        layer.forward.hostBytes = layer.inputGradient.hostBytes = mode.hostBytes;
+        LayerParts parts = pricer.passes(layer);
+        layers.push_back({keep(parts.forward), keep(parts.input), keep(parts.weight), parts.fillable, layer.parameters,
+                          layer.expertParameters});
+      }
+      modes.push_back({layers.size() - 1, keep(pricer.recomputed(layer, mode.recompute))});
+    }
   }
 }
 
@@ -368,23 +390,22 @@ std::vector<LayerSeconds> PricedLayers::price(const StepProblem &problem, const 
   Calibration none;
   Pricer pricer(problem, constants, none);
   std::vector<LayerSeconds> seconds;
+  seconds.reserve(modes.size());
   UnitSeconds unit;
-  for (const Each &each : layers) {
-    LayerParts parts;
-    PassSeconds *passes[] = {&parts.forward, &parts.input, &parts.weight, &parts.recompute};
-    for (size_t i = 0; i < each.passes.size(); ++i)
-      *passes[i] = {each.passes[i].compute, each.passes[i].tensor, each.passes[i].data, each.passes[i].host};
-    parts.fillable = each.fillable;
+  const Layer *before = nullptr;
+  auto put = [](const Pass &pass) { return PassSeconds{pass.compute, pass.tensor, pass.data, pass.host}; };
+  for (const Mode &mode : modes) {
+    const Layer &each = layers[mode.layer];
+    LayerParts parts{put(each.forward), put(each.input), put(each.weight), put(mode.recompute), each.fillable};
     pricer.fillExchanges(parts);
     if (pricer.hasUnits()) {
-      // Layers that differ in what they compute again have the same parameters.
-      const Each *before = &each == layers.data() ? nullptr : &each - 1;
       if (!before || before->parameters != each.parameters || before->expertParameters != each.expertParameters) {
-        Layer layer;
+        cost::Layer layer;
         layer.parameters = each.parameters;
         layer.expertParameters = each.expertParameters;
         unit = pricer.units(layer);
       }
+      before = &each;
       pricer.gatherUnits(unit, parts);
     }
     seconds.push_back({parts.forward.total(), parts.input.total(), parts.weight.total(), parts.recompute.total()});

@@ -69,13 +69,25 @@ struct LayerSeconds {
 };
 /// Prices every layer of the problem, whose stages need not be set.
 std::vector<LayerSeconds> priceLayers(const StepProblem &problem, const Constants &constants);
+/// A layer in its modes, which differ in what they compute again and in the bytes that go to the host and come back.
+struct LayerInModes {
+  struct Mode {
+    /// Part of the forward pass that is computed again for the backward pass.
+    Work recompute;
+    double hostBytes = 0;
+  };
+  /// The layer without what its modes say.
+  Layer layer;
+  std::vector<Mode> modes;
+};
 /// Prices the layers of many problems with equal layers. Parts that do not depend on the data-parallel ranks are
-/// computed once.
+/// computed once, and of these what does not depend on the mode once for all modes.
 class PricedLayers {
 public:
   /// `problem`: the device, the software, the ranks of tp, and whether gathers of stage 3 run beside the kernels.
-  PricedLayers(const StepProblem &problem, const Constants &constants);
-  /// priceLayers of a problem that has the rest of the plan, and need not have the layers.
+  PricedLayers(const StepProblem &problem, const std::vector<LayerInModes> &layers, const Constants &constants);
+  /// priceLayers of a problem that has the rest of the plan, and need not have the layers: each layer in all of its
+  /// modes, then the next.
   std::vector<LayerSeconds> price(const StepProblem &problem, const Constants &constants) const;
 
 private:
@@ -83,11 +95,18 @@ private:
   struct Pass {
     double compute = 0, tensor = 0, data = 0, host = 0;
   };
-  struct Each {
-    std::array<Pass, 4> passes;
+  /// A layer without what it computes again, for equal bytes of the host.
+  struct Layer {
+    Pass forward, input, weight;
     double fillable = 0, parameters = 0, expertParameters = 0;
   };
-  std::vector<Each> layers;
+  struct Mode {
+    /// The number of its layer among `layers`.
+    size_t layer;
+    Pass recompute;
+  };
+  std::vector<Layer> layers;
+  std::vector<Mode> modes;
 };
 /// The parts of it for a simulation, which finds itself what hides what: passes without their units,
 /// and units gathered for the forward and the backward pass, gradients scattered.

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "planner/model/PlacementCache.h"
-#include "passes/spmd/reshard/PriceMoves.h"
 #include "planner/cost/Kernels.h"
 #include "planner/problem/InParallel.h"
 #include "planner/transformer/Transformer.h"
@@ -173,12 +172,13 @@ PricedStep &PlacementCache::findPriced(const Parallelism &shape) {
   assert(mayAdd() && "threads ask for shapes that were prepared");
   PlacedStep &placed = findPlaced(shape);
   PricedStep &local = locals[keyOf(shape)];
-  plan::Plan plan = resize(shape, placed);
+  plan::Plan plan = planFor(shape, placed);
+  Reshards reshards(plan, facts.machine);
   ScopedDiagnosticHandler silence(facts.step->getContext(), [](Diagnostic &) { return success(); });
   SequenceTotals totals;
-  findExchange(shape, plan, placed, totals, local);
+  findExchange(shape, plan, reshards, totals, local);
   if (local.possible)
-    price(shape, plan, placed, local);
+    price(shape, plan, placed, reshards, local);
   return local;
 }
 
@@ -187,7 +187,9 @@ const std::vector<BlockWork> &PlacementCache::worksOf(const Parallelism &shape) 
   std::lock_guard lock(working);
   if (!local.works) {
     PlacedStep &placed = findPlaced(shape);
-    std::vector<BlockCost> costs = costsOf(resize(shape, placed), placed, local);
+    plan::Plan plan = planFor(shape, placed);
+    Reshards reshards(plan, facts.machine);
+    std::vector<BlockCost> costs = costsOf(plan, placed, reshards, local);
     local.works.emplace(std::make_move_iterator(costs.begin()), std::make_move_iterator(costs.end()));
   }
   return *local.works;
@@ -237,61 +239,62 @@ const BlockPrices &PlacementCache::pricesOf(plan::Plan plan, SequenceExchange ex
   return *at->prices;
 }
 
-plan::Plan PlacementCache::resize(const Parallelism &shape, PlacedStep &placed) {
+plan::Plan PlacementCache::planFor(const Parallelism &shape, const PlacedStep &placed) const {
   plan::Plan plan = facts.meshFor(shape, facts.localSamples(shape));
   plan.ops = placed.plan.ops;
   plan.states = placed.plan.states;
-  MoveSeconds seconds = secondsOfMoves(plan.mesh, facts.machine);
-  for (std::unique_ptr<ReshardPrices> *each : {&placed.reshards, &placed.exchanges})
-    if (*each)
-      (*each)->resize(plan.mesh, seconds);
-    else
-      *each = std::make_unique<ReshardPrices>(plan.mesh, seconds);
   return plan;
 }
 
-void PlacementCache::findExchange(const Parallelism &shape, const plan::Plan &plan, PlacedStep &placed,
+void PlacementCache::findExchange(const Parallelism &shape, const plan::Plan &plan, Reshards &reshards,
                                   SequenceTotals &totals, PricedStep &local) {
   FailureOr<SequenceOutcome> outcome =
-      sequenceOutcome(sites, plan, facts.machine, shape.exchange, *placed.exchanges, totals);
+      sequenceOutcome(sites, plan, facts.machine, shape.exchange, reshards.positions, totals);
   local.possible = succeeded(outcome);
   if (local.possible)
     local.sequence = std::move(*outcome);
 }
 
 std::vector<cost::Layer> PlacementCache::layersOf(const Parallelism &shape) {
-  const std::vector<BlockWork> &works = worksOf(shape);
-  return layersOf(works, findPriced(shape));
+  std::vector<cost::Layer> layers;
+  for (cost::LayerInModes &each : layersOf(worksOf(shape), findPriced(shape)))
+    for (cost::LayerInModes::Mode &mode : each.modes) {
+      cost::Layer &layer = layers.emplace_back(each.layer);
+      layer.recompute = std::move(mode.recompute);
+      cost::moveToHost(layer, mode.hostBytes);
+    }
+  return layers;
 }
 
-std::vector<cost::Layer> PlacementCache::layersOf(llvm::ArrayRef<BlockWork> works, const PricedStep &local) const {
-  std::vector<cost::Layer> layers;
-  layers.reserve(works.size() * facts.modeCount());
+std::vector<cost::LayerInModes> PlacementCache::layersOf(llvm::ArrayRef<BlockWork> works,
+                                                         const PricedStep &local) const {
+  std::vector<cost::LayerInModes> layers;
+  layers.reserve(works.size());
   for (auto [type, work, memory] : llvm::enumerate(works, local.memory)) {
+    cost::LayerInModes &each = layers.emplace_back();
+    cost::Layer &layer = each.layer;
+    layer.forward = work.forward;
+    layer.inputGradient = work.inputGradient;
+    layer.weightGradient = work.weightGradient;
+    layer.parameters = memory.parameters;
+    layer.expertParameters = memory.expertParameters;
+    layer.matrices = facts.matrices[type];
+    layer.leavingBytes = memory.leavingBytes;
+    layer.passes = facts.input.blocks.countOf(type) > 1 ? local.hostPasses : 0;
     for (uint32_t mode = 0; mode < facts.modeCount(); ++mode) {
-      cost::Layer layer;
-      layer.forward = work.forward;
-      layer.inputGradient = work.inputGradient;
-      layer.weightGradient = work.weightGradient;
-      layer.recompute = work.again[size_t(facts.recomputeOf(mode))];
-      layer.parameters = memory.parameters;
-      layer.expertParameters = memory.expertParameters;
-      layer.matrices = facts.matrices[type];
-      layer.leavingBytes = memory.leavingBytes;
-      layer.passes = facts.input.blocks.countOf(type) > 1 ? local.hostPasses : 0;
-      if (facts.isOnHost(mode))
-        cost::moveToHost(layer, memory.heldBytes[size_t(facts.recomputeOf(mode))]);
-      layers.push_back(std::move(layer));
+      const auto recompute = size_t(facts.recomputeOf(mode));
+      each.modes.push_back({work.again[recompute], facts.isOnHost(mode) ? memory.heldBytes[recompute] : 0});
     }
   }
   return layers;
 }
 
-std::vector<BlockCost> PlacementCache::costsOf(const plan::Plan &plan, PlacedStep &placed, const PricedStep &local) {
+std::vector<BlockCost> PlacementCache::costsOf(const plan::Plan &plan, PlacedStep &placed, Reshards &reshards,
+                                               const PricedStep &local) {
   const BlockPrices *&prices = placed.prices[local.sequence.ofAttention];
   if (!prices)
     prices = &pricesOf(plan, local.sequence.ofAttention);
-  std::vector<BlockCost> blocks = prices->price(plan, *placed.reshards);
+  std::vector<BlockCost> blocks = prices->price(plan, reshards.values);
   FailureOr<double> ofLayers =
       secondsOfExperts(facts.step, facts.input.expertLayers, plan, facts.machine, facts.request.experts);
   double attentions = 0, expertLayers = 0;
@@ -318,8 +321,9 @@ std::vector<BlockCost> PlacementCache::costsOf(const plan::Plan &plan, PlacedSte
   return blocks;
 }
 
-void PlacementCache::price(const Parallelism &shape, const plan::Plan &plan, PlacedStep &placed, PricedStep &local) {
-  std::vector<BlockCost> blocks = costsOf(plan, placed, local);
+void PlacementCache::price(const Parallelism &shape, const plan::Plan &plan, PlacedStep &placed, Reshards &reshards,
+                           PricedStep &local) {
+  std::vector<BlockCost> blocks = costsOf(plan, placed, reshards, local);
   local.memory.assign(blocks.begin(), blocks.end());
   std::vector<BlockWork> works(std::make_move_iterator(blocks.begin()), std::make_move_iterator(blocks.end()));
   double attentions = 0, repeated = 0;
@@ -335,12 +339,12 @@ void PlacementCache::price(const Parallelism &shape, const plan::Plan &plan, Pla
   for (const BlockWork &work : works)
     local.once.push_back(kernels.seconds(work.once) + work.once.exchangeSeconds);
   cost::StepProblem whole = facts.emptyStep();
-  whole.layers = layersOf(works, local);
   whole.parallel = shape;
+  const std::vector<cost::LayerInModes> layers = layersOf(works, local);
   local.passes.reserve(2);
   for (int zero : {0, 3}) {
     whole.parallel.zero = zero;
-    local.passes.emplace_back(whole, facts.machine.constants);
+    local.passes.emplace_back(whole, layers, facts.machine.constants);
   }
 }
 
@@ -418,8 +422,13 @@ void PlacementCache::prepare(llvm::ArrayRef<const Parallelism *> shapes) {
       asked[facts.localSamples(*shape)].emplace_back(shape, local);
     // With more samples a block needs more memory: what is too large for few has no price for many.
     std::set<SequenceExchange> tooLarge;
+    std::optional<Reshards> reshards;
     for (const auto &[samples, locals] : asked) {
-      plan::Plan plan = resize(*locals.front().first, placed);
+      plan::Plan plan = planFor(*locals.front().first, placed);
+      if (reshards)
+        reshards->resize(plan, facts.machine);
+      else
+        reshards.emplace(plan, facts.machine);
       SequenceTotals totals;
       std::vector<std::pair<SequenceExchange, const PricedStep *>> others;
       for (auto [shape, local] : locals) {
@@ -427,7 +436,7 @@ void PlacementCache::prepare(llvm::ArrayRef<const Parallelism *> shapes) {
           local->possible = false;
           continue;
         }
-        findExchange(*shape, plan, placed, totals, *local);
+        findExchange(*shape, plan, *reshards, totals, *local);
         if (!local->possible)
           continue;
         auto same = llvm::find_if(
@@ -438,7 +447,7 @@ void PlacementCache::prepare(llvm::ArrayRef<const Parallelism *> shapes) {
             tooLarge.insert(shape->exchange);
           continue;
         }
-        price(*shape, plan, placed, *local);
+        price(*shape, plan, placed, *reshards, *local);
         others.push_back({shape->exchange, local});
         if (isTooLarge(*local))
           tooLarge.insert(shape->exchange);

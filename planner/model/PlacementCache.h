@@ -15,6 +15,7 @@
 #define DTCC_PLANNER_MODEL_PLACEMENTCACHE_H
 
 #include "mlir/IR/Diagnostics.h"
+#include "passes/spmd/reshard/PriceMoves.h"
 #include "planner/model/GraphFacts.h"
 #include "planner/model/PriceBlocks.h"
 #include <list>
@@ -32,8 +33,6 @@ struct PlacedStep {
   bool proven = true;
   /// Prices by the exchange of attentions.
   std::map<SequenceExchange, const BlockPrices *> prices;
-  /// Reshards of values among the ranks of the model, and those between positions.
-  std::unique_ptr<ReshardPrices> reshards, exchanges;
 };
 
 /// The priced blocks of a placed step, for a number of samples.
@@ -112,14 +111,29 @@ private:
   /// the placement is proven best.
   mlir::FailureOr<bool> solve(plan::Plan &plan, bool share);
   mlir::LogicalResult tryToPlace(const plan::Parallelism &shape, PlacedStep &placed);
-  /// The plan of a split for the samples of the shape; prices of reshards become those of its mesh.
-  plan::Plan resize(const plan::Parallelism &shape, PlacedStep &placed);
-  void findExchange(const plan::Parallelism &shape, const plan::Plan &plan, PlacedStep &placed, SequenceTotals &totals,
+  /// The plan of a split for the samples of the shape.
+  plan::Plan planFor(const plan::Parallelism &shape, const PlacedStep &placed) const;
+  /// What reshards cost on the mesh of a plan: those of values among the ranks of the model, and those between
+  /// positions. They are large, so they live as long as one split is priced.
+  struct Reshards {
+    Reshards(const plan::Plan &plan, const cost::Machine &machine)
+        : values(plan.mesh, secondsOfMoves(plan.mesh, machine)),
+          positions(plan.mesh, secondsOfMoves(plan.mesh, machine)) {}
+    /// Takes the mesh of another plan of the same split.
+    void resize(const plan::Plan &plan, const cost::Machine &machine) {
+      for (ReshardPrices *each : {&values, &positions})
+        each->resize(plan.mesh, secondsOfMoves(plan.mesh, machine));
+    }
+    ReshardPrices values, positions;
+  };
+  void findExchange(const plan::Parallelism &shape, const plan::Plan &plan, Reshards &reshards, SequenceTotals &totals,
                     PricedStep &local);
-  void price(const plan::Parallelism &shape, const plan::Plan &plan, PlacedStep &placed, PricedStep &local);
+  void price(const plan::Parallelism &shape, const plan::Plan &plan, PlacedStep &placed, Reshards &reshards,
+             PricedStep &local);
   /// The costs of each type of blocks, with the exchanges of attentions and experts.
-  std::vector<BlockCost> costsOf(const plan::Plan &plan, PlacedStep &placed, const PricedStep &local);
-  std::vector<cost::Layer> layersOf(llvm::ArrayRef<BlockWork> works, const PricedStep &local) const;
+  std::vector<BlockCost> costsOf(const plan::Plan &plan, PlacedStep &placed, Reshards &reshards,
+                                 const PricedStep &local);
+  std::vector<cost::LayerInModes> layersOf(llvm::ArrayRef<BlockWork> works, const PricedStep &local) const;
   bool isTooLarge(const PricedStep &local) const;
   PricedStep &findPriced(const plan::Parallelism &shape);
   /// Whether the calling thread may add a shape to the cache.

@@ -31,6 +31,31 @@ static double scratchBytes(const cost::Machine &machine, const std::vector<Block
   return most;
 }
 
+/// Asks the rules of plans (plan::Plan::check), which lowering obeys too, about a small plan.
+static bool isAllowed(int zero, plan::PipelineKind schedule) {
+  const int64_t virtualStages = cost::has(schedule, cost::ScheduleRow::SeveralStages) ? 2 : 1;
+  Parallelism small;
+  small.dp = small.pp = small.microbatches = 2;
+  small.zero = zero;
+  small.schedule = schedule;
+  small.virtualStages = virtualStages;
+  plan::Plan plan = plan::makeDefaultPlan(small);
+  for (int64_t stage = 1; stage < small.pp * virtualStages; ++stage)
+    plan.pipeline->cuts.push_back(stage);
+  llvm::Error refused = plan.check();
+  const bool result = !refused;
+  llvm::consumeError(std::move(refused));
+  return result;
+}
+
+ShapeProblems::ShapeProblems(const GraphFacts &facts, PlacementCache &placements)
+    : facts(facts), placements(placements) {
+  for (plan::PipelineKind schedule : cost::programSchedules())
+    for (int zero : {0, 1, 2, 3})
+      if (dtcc::spmd::isAllowed(zero, schedule))
+        allowed.insert({zero, schedule});
+}
+
 cost::StepProblem ShapeProblems::stepOf(const Parallelism &shape) const {
   cost::StepProblem step = facts.emptyStep();
   step.parallel = shape;
@@ -135,7 +160,7 @@ static double heldAtStage(const Parallelism &shape, const BlockMemory &block, pl
 
 /// Saved bytes of a block for each micro-batch in flight at the first stage. Under zero-bubble schedules the saved
 /// bytes change linearly from the first to the last stage. This function returns the larger end; the solver lowers the
-/// micro-batches in flight of the other stages to match (shareOfHeld).
+/// micro-batches in flight of the other stages to match (sharesOfHeld).
 static double heldBytes(const Parallelism &shape, const BlockMemory &block, plan::Recompute mode) {
   if (!hasWeightsApart(shape))
     return block.heldBytes[size_t(mode)];
@@ -166,20 +191,25 @@ bool ShapeProblems::mayOffload(const Parallelism &shape, const cost::StepProblem
                        (shape.pp > 1 ? kUneven : 1) * kept / double(shape.pp));
 }
 
-/// The share of heldBytes that blocks hold at a stage, in the mode whose share is largest.
-double ShapeProblems::shareOfHeld(const Parallelism &shape, const std::vector<BlockMemory> &memories,
-                                  llvm::ArrayRef<plan::Recompute> modes, int64_t stage) const {
-  double share = 0;
+/// The shares of heldBytes that blocks hold at each stage, in the mode whose share is largest.
+std::vector<double> ShapeProblems::sharesOfHeld(const Parallelism &shape, const std::vector<BlockMemory> &memories,
+                                                llvm::ArrayRef<plan::Recompute> modes) const {
+  std::vector<double> shares(size_t(shape.pp));
   for (plan::Recompute mode : modes) {
-    double own = 0, most = 0;
+    // What blocks hold is linear in the bytes of one: those of all blocks stand for it.
+    BlockMemory all;
+    double most = 0;
     for (size_t type = 0; type < memories.size(); ++type) {
-      double count = double(facts.input.blocks.countOf(type));
-      own += count * heldAtStage(shape, memories[type], mode, stage);
-      most += count * heldBytes(shape, memories[type], mode) * double(std::min(shape.pp, shape.microbatches));
+      const BlockMemory &block = memories[type];
+      const double count = double(facts.input.blocks.countOf(type));
+      for (auto bytes : {&BlockMemory::heldBytes, &BlockMemory::weightBytes, &BlockMemory::leftBytes})
+        (all.*bytes)[size_t(mode)] += count * (block.*bytes)[size_t(mode)];
+      most += count * heldBytes(shape, block, mode) * double(std::min(shape.pp, shape.microbatches));
     }
-    share = std::max(share, most > 0 ? own / most : 1);
+    for (int64_t stage = 0; stage < shape.pp; ++stage)
+      shares[stage] = std::max(shares[stage], most > 0 ? heldAtStage(shape, all, mode, stage) / most : 1);
   }
-  return share;
+  return shares;
 }
 
 /// In a step whose passes are one phase, while the last block turns from one to the other: what the layer before
@@ -220,6 +250,8 @@ struct ShapeProblems::PricedShape {
   cost::BubbleShares bubble;
   /// Micro-batches in flight at the first stage.
   double inFlight = 0;
+  /// Scratch memory of library operations.
+  double scratchBytes = 0;
   /// Whether the host has room for what the blocks of a stage keep.
   bool hostHasRoom = false;
 
@@ -239,6 +271,7 @@ ShapeProblems::PricedShape ShapeProblems::price(const Parallelism &shape, std::o
   priced.inFlight = facts.request.stages > 0
                         ? double(shape.microbatches)
                         : cost::microbatchesInFlight(shape.schedule, shape.pp, shape.virtualStages, shape.microbatches);
+  priced.scratchBytes = scratchBytes(facts.machine, priced.memory());
   priced.hostHasRoom = mayOffload(shape, priced.step, priced.memory(), priced.inFlight);
   return priced;
 }
@@ -298,8 +331,7 @@ void ShapeProblems::setType(const PricedShape &priced, size_t type, plan::BlockT
   double whole =
       freesGradients(shape) ? plan::bytesOf(shape.gradients) * (block.parameters + block.sharedParameters) : 0;
   double logits = std::max(block.logitBytes - whole, block.lateLogitBytes);
-  blocks.workingBytes =
-      working + logits + unitBytes(shape, priced.memory(), type) + scratchBytes(facts.machine, priced.memory());
+  blocks.workingBytes = working + logits + unitBytes(shape, priced.memory(), type) + priced.scratchBytes;
   blocks.filledSeconds = priced.bubble.filled * priced.seconds[type * facts.modeCount()].weightGradient;
 }
 
@@ -370,8 +402,8 @@ void ShapeProblems::setInFlight(const PricedShape &priced, std::vector<double> &
   for (int64_t stage = 0; stage < shape.pp; ++stage)
     inFlight.push_back(std::max(1.0, priced.inFlight - (falls ? double(stage) : 0)));
   if (hasWeightsApart(shape) && isNamed)
-    for (int64_t stage = 0; stage < shape.pp; ++stage)
-      inFlight[stage] *= shareOfHeld(shape, priced.memory(), priced.recomputed, stage);
+    for (auto [own, share] : llvm::zip_equal(inFlight, sharesOfHeld(shape, priced.memory(), priced.recomputed)))
+      own *= share;
   if (facts.hasVirtualStages(shape) && isNamed) {
     // The stages of a rank are alike, and what they keep shares one memory (exec-assign-slots).
     const VirtualFlights &flights = flightsOf(shape);
@@ -401,25 +433,6 @@ void ShapeProblems::make(const Parallelism &shape, std::optional<uint32_t> only,
   setInFlight(priced, problem.inFlight);
   problem.ramp = priced.bubble.all;
   problem.rounds = std::max(0.0, double(shape.microbatches) - problem.ramp);
-}
-
-/// Asks the rules of plans (plan::Plan::check), which lowering obeys too, about a small plan of the same kind.
-bool ShapeProblems::isAllowed(const Parallelism &shape) {
-  if (shape.pp == 1)
-    return true;
-  auto [at, isNew] = allowed.try_emplace({shape.zero, shape.schedule, shape.virtualStages});
-  if (!isNew)
-    return at->second;
-  plan::Parallelism small = shape;
-  small.dp = small.pp = small.microbatches = 2;
-  small.tp = small.cp = small.ep = small.groups = 1;
-  plan::Plan plan = plan::makeDefaultPlan(small);
-  for (int64_t stage = 1; stage < 2 * shape.virtualStages; ++stage)
-    plan.pipeline->cuts.push_back(stage);
-  llvm::Error refused = plan.check();
-  at->second = !refused;
-  llvm::consumeError(std::move(refused));
-  return at->second;
 }
 
 const ShapeProblems::VirtualFlights &ShapeProblems::flightsOf(const Parallelism &shape) {

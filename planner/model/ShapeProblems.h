@@ -16,12 +16,13 @@
 #include "planner/model/PlacementCache.h"
 #include "planner/schedule/Schedule.h"
 #include "planner/search/SearchReport.h"
+#include <set>
 
 namespace dtcc::spmd {
 
 class ShapeProblems {
 public:
-  ShapeProblems(const GraphFacts &facts, PlacementCache &placements) : facts(facts), placements(placements) {}
+  ShapeProblems(const GraphFacts &facts, PlacementCache &placements);
 
   /// `only`: every block is in this mode, whose number all modes of the problem then stand for; absent: in any.
   plan::StageProblem make(const plan::Parallelism &shape, std::optional<uint32_t> only = std::nullopt) {
@@ -32,7 +33,7 @@ public:
   /// Makes the same out of a problem of another shape, whose memory is used again: a search bounds millions of shapes.
   void make(const plan::Parallelism &shape, std::optional<uint32_t> only, plan::StageProblem &problem);
   /// Has the graph as many blocks as the shape has stages, and can plans be of its kind?
-  bool canBeCut(const plan::Parallelism &shape) {
+  bool canBeCut(const plan::Parallelism &shape) const {
     return isAllowed(shape) && facts.stagesOf(shape) <= int64_t(facts.input.blocks.blocks().size());
   }
   /// The question to the cost model about a shape, without its layers, which PricedStep has.
@@ -59,13 +60,15 @@ private:
   bool hasEarlyUpdates(const plan::Parallelism &shape) const;
   /// Whether whole gradients leave memory during the backward pass: they are reduced to shards, or used up by updates.
   bool freesGradients(const plan::Parallelism &shape) const;
-  bool isAllowed(const plan::Parallelism &shape);
+  bool isAllowed(const plan::Parallelism &shape) const {
+    return shape.pp == 1 || allowed.contains({shape.zero, shape.schedule});
+  }
   double unitBytes(const plan::Parallelism &shape, const std::vector<BlockMemory> &memories, size_t type) const;
   double hostOptimizerBytes(const plan::Parallelism &shape, const std::vector<BlockMemory> &memories) const;
   bool mayOffload(const plan::Parallelism &shape, const cost::StepProblem &step,
                   const std::vector<BlockMemory> &memories, double inFlight) const;
-  double shareOfHeld(const plan::Parallelism &shape, const std::vector<BlockMemory> &memories,
-                     llvm::ArrayRef<plan::Recompute> modes, int64_t stage) const;
+  std::vector<double> sharesOfHeld(const plan::Parallelism &shape, const std::vector<BlockMemory> &memories,
+                                   llvm::ArrayRef<plan::Recompute> modes) const;
   /// The schedule of a shape with virtual stages, and the most micro-batches in flight of each rank; one counts once in
   /// each stage.
   struct VirtualFlights {
@@ -87,8 +90,8 @@ private:
 
   const GraphFacts &facts;
   PlacementCache &placements;
-  /// Answers by ZeRO stage, schedule and virtual stages.
-  std::map<std::tuple<int, plan::PipelineKind, int64_t>, bool> allowed;
+  /// Stages of ZeRO with the schedules that plans may have under them.
+  std::set<std::pair<int, plan::PipelineKind>> allowed;
   /// Schedules are found by their ranks, virtual stages and micro-batches.
   std::map<std::tuple<int64_t, int64_t, int64_t>, VirtualFlights> flights;
   std::mutex flying;

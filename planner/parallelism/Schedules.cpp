@@ -31,12 +31,20 @@ static constexpr ScheduleRow kSchedules[] = {
 
 const ScheduleRow &rowOf(PipelineKind kind) { return kSchedules[static_cast<size_t>(kind) - 1]; }
 
-std::vector<PipelineKind> searchedSchedules() {
+template <typename Predicate> static std::vector<PipelineKind> schedulesThat(Predicate holds) {
   std::vector<PipelineKind> kinds;
   for (const ScheduleRow &row : kSchedules)
-    if (row.has(ScheduleRow::Searched))
+    if (holds(row))
       kinds.push_back(row.kind);
   return kinds;
+}
+
+std::vector<PipelineKind> programSchedules() {
+  return schedulesThat([](const ScheduleRow &row) { return row.hasProgram; });
+}
+
+std::vector<PipelineKind> searchedSchedules() {
+  return schedulesThat([](const ScheduleRow &row) { return row.has(ScheduleRow::Searched); });
 }
 
 const std::string &scheduleNames() {

@@ -55,6 +55,8 @@ inline bool has(PipelineKind kind, ScheduleRow::Flags flag) {
   return kind != PipelineKind::None && rowOf(kind).has(flag);
 }
 
+/// Schedules that programs run.
+std::vector<PipelineKind> programSchedules();
 /// Schedules that a search tries without being asked.
 std::vector<PipelineKind> searchedSchedules();
 /// "gpipe, 1f1b, interleaved:V, zero-bubble", for messages.

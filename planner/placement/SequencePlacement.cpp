@@ -29,9 +29,10 @@ public:
       : sites(sites), plan(plan), batchAxes(plan.withoutUnitAxes(plan.batchAxes)),
         axes(plan.withoutUnitAxes(plan.sequenceAxes)), machine(machine), reshards(reshards), totals(totals) {}
 
-  /// `write` is called for an op that takes the sequence axes, with the factor and all its axes; without factor for a
-  /// ring.
-  using Write = llvm::function_ref<void(Operation *forward, std::optional<int64_t> factor, const Axes &whole)>;
+  /// `write` is called for a site whose forward ops take the sequence axes, with the factor and all its axes; without
+  /// factor for a ring.
+  using Write =
+      llvm::function_ref<void(const SequenceSites::Site &site, std::optional<int64_t> factor, const Axes &whole)>;
   FailureOr<double> run(SequenceExchange exchange, Write write);
 
 private:
@@ -178,8 +179,7 @@ FailureOr<double> SequencePlacer::run(SequenceExchange exchange, Write write) {
       return known->second;
     };
     if (exchange == SequenceExchange::Ring && !whyNotRing(forward)) {
-      for (Operation *each : alike)
-        write(each, std::nullopt, {});
+      write(site, std::nullopt, {});
       seconds += secondsOfRing(ops) * double(alike.size());
       continue;
     }
@@ -202,8 +202,7 @@ FailureOr<double> SequencePlacer::run(SequenceExchange exchange, Write write) {
       continue;
     }
     seconds += exchanged * double(alike.size());
-    for (Operation *each : alike)
-      write(each, factor, whole);
+    write(site, factor, whole);
   }
   return seconds;
 }
@@ -218,9 +217,9 @@ FailureOr<SequenceOutcome> sequenceOutcome(const SequenceSites &sites, const pla
   // An attention for which nothing is written gathers.
   if (first != sites.sites.end())
     outcome.ofAttention = SequenceExchange::Gather;
-  auto write = [&](Operation *forward, std::optional<int64_t> factor, const Axes &) {
-    outcome.entries.push_back({forward, factor});
-    if (first != sites.sites.end() && forward == first->alike.front())
+  auto write = [&](const SequenceSites::Site &site, std::optional<int64_t> factor, const Axes &) {
+    outcome.entries.push_back({&site, factor});
+    if (first != sites.sites.end() && &site == &*first)
       outcome.ofAttention = factor ? SequenceExchange::AllToAll : SequenceExchange::Ring;
   };
   FailureOr<double> seconds = SequencePlacer(sites, plan, machine, reshards, totals).run(exchange, write);
@@ -236,15 +235,17 @@ FailureOr<double> placeSequence(const PlacementInput &input, plan::Plan &plan, c
     return 0.0;
   /// The plan before any change: each op's axes are decided by it.
   plan::Plan before = plan;
-  auto write = [&](Operation *forward, std::optional<int64_t> factor, const Axes &whole) {
-    int64_t origin = *graph::getOrigin(forward);
-    auto entry = llvm::find_if(plan.ops, [&](const plan::OpPlan &op) { return op.origin == origin; });
-    if (entry == plan.ops.end())
-      entry = plan.ops.insert(entry, {origin, forward->getName().getStringRef().str(), {}, {}, {}});
-    if (factor)
-      entry->factors[*factor] = whole;
-    else
-      entry->ring = true;
+  auto write = [&](const SequenceSites::Site &site, std::optional<int64_t> factor, const Axes &whole) {
+    for (Operation *forward : site.alike) {
+      int64_t origin = *graph::getOrigin(forward);
+      auto entry = llvm::find_if(plan.ops, [&](const plan::OpPlan &op) { return op.origin == origin; });
+      if (entry == plan.ops.end())
+        entry = plan.ops.insert(entry, {origin, forward->getName().getStringRef().str(), {}, {}, {}});
+      if (factor)
+        entry->factors[*factor] = whole;
+      else
+        entry->ring = true;
+    }
   };
   SequenceSites sites(input);
   ReshardPrices reshards(plan.mesh, secondsOfMoves(plan.mesh, machine));

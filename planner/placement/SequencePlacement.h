@@ -79,9 +79,9 @@ struct SequenceOutcome {
   double seconds = 0;
   /// The exchange of the first attention; Cheaper if positions are not split.
   SequenceExchange ofAttention = SequenceExchange::Cheaper;
-  /// Forward ops that do not gather, each with the factor that takes the sequence axes, or none for a ring. Two
-  /// exchanges with the same entries are the same.
-  std::vector<std::pair<mlir::Operation *, std::optional<int64_t>>> entries;
+  /// Sites that do not gather, each with the factor that takes the sequence axes, or none for a ring. Two exchanges
+  /// with the same entries are the same.
+  std::vector<std::pair<const SequenceSites::Site *, std::optional<int64_t>>> entries;
 };
 mlir::FailureOr<SequenceOutcome> sequenceOutcome(const SequenceSites &sites, const plan::Plan &plan,
                                                  const cost::Machine &machine, SequenceExchange exchange,
