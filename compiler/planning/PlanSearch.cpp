@@ -41,7 +41,7 @@ public:
 
 private:
   /// The shapes of the search.
-  FailureOr<std::vector<plan::Parallelism>> prepare();
+  FailureOr<plan::ShapeList> prepare();
   LogicalResult readAnnotations();
   LogicalResult readCluster();
   LogicalResult readRequest();
@@ -52,12 +52,12 @@ private:
   void holdAxes(plan::ShapeSpace &space) const;
   plan::ShapeSpace makeSpace() const;
   LogicalResult checkStages();
-  std::vector<plan::Parallelism> enumerate(plan::ShapeSpace space) const;
+  plan::ShapeList enumerate(plan::ShapeSpace space) const;
   bool isAllowed(const plan::Parallelism &shape, int64_t virtualStages) const;
   /// The shapes of the space that keep what is given; failure after a message if there is none.
-  FailureOr<std::vector<plan::Parallelism>> shapes();
+  FailureOr<plan::ShapeList> shapes();
   LogicalResult explainEmpty(const plan::ShapeSpace &space);
-  LogicalResult noneFits(const std::vector<plan::Parallelism> &all);
+  LogicalResult noneFits(const plan::ShapeList &all);
   void report(SearchResult &result, const plan::ShapeResult &found);
   std::pair<std::shared_ptr<spmd::GraphPricer>, bool> findLike(PricerKey key) const;
   std::shared_ptr<spmd::GraphPricer> makePricer();
@@ -268,8 +268,8 @@ LogicalResult Search::checkStages() {
 }
 
 /// The shapes of the space. A stage of ZeRO that is given holds, though nobody may be there to share with.
-std::vector<plan::Parallelism> Search::enumerate(plan::ShapeSpace space) const {
-  std::vector<plan::Parallelism> all = plan::enumerateShapes(space);
+plan::ShapeList Search::enumerate(plan::ShapeSpace space) const {
+  plan::ShapeList all = plan::enumerateShapes(space);
   if (held.zero.value_or(0) == 0 || !all.empty())
     return all;
   space.zero = {0};
@@ -291,19 +291,19 @@ bool Search::isAllowed(const plan::Parallelism &shape, int64_t virtualStages) co
   return !limits.allows || limits.allows(shape);
 }
 
-FailureOr<std::vector<plan::Parallelism>> Search::shapes() {
+FailureOr<plan::ShapeList> Search::shapes() {
   if (failed(checkStages()))
     return failure();
   const plan::ShapeSpace space = makeSpace();
-  std::vector<plan::Parallelism> all = enumerate(space);
+  plan::ShapeList all = enumerate(space);
   // If the user fixed the stage boundaries, the number of stages is fixed too.
   auto hasFixedStages = [&](const plan::Parallelism &shape) {
     return pricer->facts().stagesOf(shape) == int64_t(pricer->facts().begins.size());
   };
   if (llvm::any_of(all, hasFixedStages))
-    llvm::erase_if(all, [&](const plan::Parallelism &shape) { return !hasFixedStages(shape); });
+    all.eraseIf([&](const plan::Parallelism &shape) { return !hasFixedStages(shape); });
   const int64_t virtualStages = givenSchedule().value_or(cost::NamedSchedule()).virtualStages;
-  llvm::erase_if(all, [&](const plan::Parallelism &shape) { return !isAllowed(shape, virtualStages); });
+  all.eraseIf([&](const plan::Parallelism &shape) { return !isAllowed(shape, virtualStages); });
   if (all.empty())
     return explainEmpty(space);
   return all;
@@ -335,7 +335,7 @@ LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
     silent.silent = true;
     Search search(module, options, fewer, silent);
     ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) { return success(); });
-    FailureOr<std::vector<plan::Parallelism>> shapes = search.prepare();
+    FailureOr<plan::ShapeList> shapes = search.prepare();
     if (succeeded(shapes))
       one += (one.empty() ? "leave " : ", or ") + part.option + " out, which allows " + shapes->front().str();
   }
@@ -346,7 +346,7 @@ LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
 }
 
 /// The plan that lacks least, and what it lacks; how many devices would do.
-LogicalResult Search::noneFits(const std::vector<plan::Parallelism> &all) {
+LogicalResult Search::noneFits(const plan::ShapeList &all) {
   if (limits.silent)
     return failure();
   // The smallest micro-batches with full recomputation and state that is shared out as far as it goes need the least
@@ -476,7 +476,7 @@ std::shared_ptr<spmd::GraphPricer> Search::makePricer() {
   return made;
 }
 
-FailureOr<std::vector<plan::Parallelism>> Search::prepare() {
+FailureOr<plan::ShapeList> Search::prepare() {
   step = graph::findStep(module);
   if (!step || failed(readAnnotations()) || failed(readCluster()) || failed(readRequest()) || failed(readPins()))
     return failure();
@@ -488,7 +488,7 @@ FailureOr<SearchResult> Search::run() {
   std::optional<Status> status;
   if (!limits.silent)
     status.emplace("search plans");
-  FailureOr<std::vector<plan::Parallelism>> all = prepare();
+  FailureOr<plan::ShapeList> all = prepare();
   if (failed(all))
     return failure();
   auto search = limits.bestOnly ? plan::searchBest : plan::searchShapes;

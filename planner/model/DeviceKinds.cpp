@@ -24,25 +24,21 @@ DeviceKinds::DeviceKinds(func::FuncOp step, llvm::ArrayRef<cost::Machine> machin
                                                  like ? like->kinds[kinds.size()].get() : nullptr, sharesPlacements));
 }
 
-std::vector<const Parallelism *> DeviceKind::different(llvm::ArrayRef<Parallelism> shapes) {
-  // Shapes that differ in their virtual stages have the same blocks.
-  auto isAlike = [](Parallelism a, const Parallelism &b) {
-    a.virtualStages = b.virtualStages;
-    return a == b;
-  };
+std::vector<const Parallelism *> DeviceKind::different(const plan::ShapeList &shapes) {
   std::vector<const Parallelism *> cut;
-  for (const Parallelism &shape : shapes)
-    if (problems.canBeCut(shape) && (cut.empty() || !isAlike(*cut.back(), shape)))
-      cut.push_back(&shape);
+  for (const plan::ShapeFamily &family : shapes.families())
+    if (llvm::any_of(llvm::seq<int64_t>(0, family.count),
+                     [&](int64_t number) { return problems.canBeCut(family.with(number)); }))
+      cut.push_back(&family.fewest);
   return cut;
 }
 
-void DeviceKinds::place(llvm::ArrayRef<Parallelism> shapes) const {
+void DeviceKinds::place(const plan::ShapeList &shapes) const {
   for (const std::unique_ptr<DeviceKind> &kind : kinds)
     kind->placements.place(kind->different(shapes));
 }
 
-void DeviceKinds::prepare(llvm::ArrayRef<Parallelism> shapes) const {
+void DeviceKinds::prepare(const plan::ShapeList &shapes) const {
   for (const std::unique_ptr<DeviceKind> &kind : kinds)
     kind->placements.prepare(kind->different(shapes));
 }

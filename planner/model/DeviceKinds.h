@@ -33,9 +33,8 @@ struct DeviceKind {
     return SolvedStep::of(facts, placements, problems, shape, solution);
   }
 
-  /// The shapes among `shapes` that can be cut into stages, one of each run of them that differ in virtual stages
-  /// alone.
-  std::vector<const plan::Parallelism *> different(llvm::ArrayRef<plan::Parallelism> shapes);
+  /// The first shape of each family that has one which can be cut into stages: shapes of a family have the same blocks.
+  std::vector<const plan::Parallelism *> different(const plan::ShapeList &shapes);
 
   GraphFacts facts;
   std::shared_ptr<PlacementCache> held;
@@ -64,9 +63,9 @@ public:
   llvm::ArrayRef<std::unique_ptr<DeviceKind>> all() const { return kinds; }
 
   /// Places the step on every kind, for the shapes among `shapes` that can be cut into stages.
-  void place(llvm::ArrayRef<plan::Parallelism> shapes) const;
+  void place(const plan::ShapeList &shapes) const;
   /// Does the same, and prices the step's blocks.
-  void prepare(llvm::ArrayRef<plan::Parallelism> shapes) const;
+  void prepare(const plan::ShapeList &shapes) const;
   /// The stage problem of the shape with a device class for each kind. `only`: the mode of all blocks; absent: any.
   plan::StageProblem problem(const plan::Parallelism &shape, std::optional<uint32_t> only = std::nullopt) const {
     plan::StageProblem problem;

@@ -27,9 +27,9 @@ static bool areNear(const Parallelism &a, const Parallelism &b) {
   return sizes(a) == sizes(b);
 }
 
-/// Removes shapes with stationary weights that are placed as the same shape without them, if that one is there too. A
-/// space has both in one run of shapes that are near each other, and in the same order.
-void GraphPricer::removeStationaryTwins(std::vector<Parallelism> &shapes) {
+/// Removes families with stationary weights that are placed as the same family without them, if that one is there too.
+/// A space has both in one run of shapes that are near each other.
+void GraphPricer::removeStationaryTwins(plan::ShapeList &shapes) {
   /// The answers for each tp, cp, ep and sequence parallelism.
   std::map<std::tuple<int64_t, int64_t, int64_t, bool>, bool> alike;
   auto isAlike = [&](const Parallelism &shape) {
@@ -38,40 +38,31 @@ void GraphPricer::removeStationaryTwins(std::vector<Parallelism> &shapes) {
       at->second = placements().gathersNoWeights(shape);
     return at->second;
   };
-  size_t kept = 0;
-  std::vector<Parallelism> others;
-  for (size_t first = 0, last = 0; first < shapes.size(); first = last) {
-    others.clear();
-    for (last = first; last < shapes.size() && areNear(shapes[first], shapes[last]); ++last)
-      if (!shapes[last].stationaryWeights)
-        others.push_back(shapes[last]);
-    size_t next = 0;
-    for (size_t i = first; i < last; ++i) {
-      if (shapes[i].stationaryWeights && isAlike(shapes[i])) {
-        Parallelism twin = shapes[i];
-        twin.stationaryWeights = false;
-        if (next == others.size() || others[next] != twin)
-          next = size_t(llvm::find(others, twin) - others.begin());
-        if (next < others.size()) {
-          ++next;
-          continue;
-        }
-      }
-      shapes[kept++] = shapes[i];
+  /// Families without stationary weights that are near the last one.
+  std::vector<plan::ShapeFamily> others;
+  auto isTwin = [&](const plan::ShapeFamily &family) {
+    if (!others.empty() && !areNear(others.front().fewest, family.fewest))
+      others.clear();
+    if (!family.fewest.stationaryWeights) {
+      others.push_back(family);
+      return false;
     }
-  }
-  shapes.resize(kept);
+    plan::ShapeFamily twin = family;
+    twin.fewest.stationaryWeights = false;
+    return isAlike(family.fewest) && llvm::is_contained(others, twin);
+  };
+  shapes.eraseFamiliesIf(isTwin);
 }
 
-bool GraphPricer::prepare(std::vector<Parallelism> &shapes) {
+bool GraphPricer::prepare(plan::ShapeList &shapes) {
   kinds.place(shapes);
   removeStationaryTwins(shapes);
   kinds.prepare(shapes);
   std::set<SequenceExchange> exchanges;
-  for (const Parallelism &shape : shapes)
-    exchanges.insert(shape.exchange);
-  std::erase_if(shapes, [&](const Parallelism &shape) {
-    std::optional<SequenceExchange> same = placements().sameAs(shape);
+  for (const plan::ShapeFamily &family : shapes.families())
+    exchanges.insert(family.fewest.exchange);
+  shapes.eraseFamiliesIf([&](const plan::ShapeFamily &family) {
+    std::optional<SequenceExchange> same = placements().sameAs(family.fewest);
     return same && exchanges.contains(*same);
   });
   return true;

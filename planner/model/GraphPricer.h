@@ -38,7 +38,7 @@ public:
   plan::ShapeSpace space() const;
 
   /// Places the step and prices its blocks for all of the shapes. What comes after works on numbers.
-  bool prepare(std::vector<plan::Parallelism> &shapes) override;
+  bool prepare(plan::ShapeList &shapes) override;
   double bound(const plan::Parallelism &shape) override;
   double boundBetween(const plan::Parallelism &fewest, const plan::Parallelism &most) override;
   double closerBound(const plan::Parallelism &shape) override;
@@ -81,7 +81,7 @@ public:
   }
 
 private:
-  void removeStationaryTwins(std::vector<plan::Parallelism> &shapes);
+  void removeStationaryTwins(plan::ShapeList &shapes);
   llvm::Expected<cost::StepTimeline> simulate(const plan::Parallelism &shape, const plan::StageSolution &solution,
                                               bool record);
 

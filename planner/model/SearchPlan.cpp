@@ -40,8 +40,8 @@ struct SpmdSearchPlan : impl::SpmdSearchPlanBase<SpmdSearchPlan> {
     if (zero >= 0)
       space.zero = {int(zero)};
     space.microbatches = microbatches;
-    std::vector<plan::Parallelism> shapes = plan::enumerateShapes(space);
-    llvm::erase_if(shapes, [&](const plan::Parallelism &shape) { return dp > 0 && shape.dp != dp * ep; });
+    plan::ShapeList shapes = plan::enumerateShapes(space);
+    shapes.eraseIf([&](const plan::Parallelism &shape) { return dp > 0 && shape.dp != dp * ep; });
     if (shapes.empty()) {
       (void)refuseBatch(step, space.batch, std::max<int64_t>(dp, 1), ep, microbatches);
       return signalPassFailure();

@@ -161,17 +161,13 @@ std::vector<int64_t> stagesOfKinds(const std::vector<int64_t> &kinds, const Para
   return stages;
 }
 
-std::vector<Parallelism> enumerateShapes(const ShapeSpace &space) {
-  // There may be millions: they are counted before they are kept.
-  size_t count = 0;
-  addShapes(space, [&](const Parallelism &) { ++count; });
-  std::vector<Parallelism> shapes;
-  shapes.reserve(count);
+ShapeList enumerateShapes(const ShapeSpace &space) {
+  ShapeList shapes;
   AddShape keep = [&](const Parallelism &shape) { shapes.push_back(shape); };
   addShapes(space, keep);
   if (space.kinds.empty())
     return shapes;
-  std::erase_if(shapes, [&](const Parallelism &shape) {
+  shapes.eraseIf([&](const Parallelism &shape) {
     std::vector<int64_t> stages = stagesOfKinds(space.kinds, shape);
     return std::accumulate(stages.begin(), stages.end(), int64_t(0)) < shape.pp;
   });
@@ -204,29 +200,33 @@ enum class Wanted {
 /// The search of one space: shapes in the order of their bounds.
 class BestFirst {
 public:
-  BestFirst(std::vector<Parallelism> given, ShapePricer &pricer, size_t keep, Wanted wanted)
+  BestFirst(ShapeList given, ShapePricer &pricer, size_t keep, Wanted wanted)
       : shapes(std::move(given)), pricer(pricer), keep(keep), wanted(wanted), threaded(pricer.prepare(shapes)) {}
   ShapeResult run();
 
 private:
+  /// Neighbours in a family, with a bound that is of all of them.
   struct Bounded {
     double bound;
-    size_t shape;
+    uint32_t family;
+    /// The first of the shapes, and their number.
+    int32_t first = 0, count = 1;
     /// Whether the bound is the closer one.
     bool isClose = false;
-    /// Shapes from this one on that the bound is of: they differ in their virtual stages alone.
-    size_t count = 1;
     /// Shapes with equal bounds stay in the order of the space.
-    bool operator>(const Bounded &other) const { return std::tie(bound, shape) > std::tie(other.bound, other.shape); }
+    bool operator>(const Bounded &other) const {
+      return std::tie(bound, family, first) > std::tie(other.bound, other.family, other.first);
+    }
   };
+  Parallelism shapeOf(const Bounded &bounded, int32_t number = 0) const {
+    return shapes.families()[bounded.family].with(bounded.first + number);
+  }
   /// A solved shape: its best plan in the model of the search, and the plans that were priced by the finer model.
   struct Solved {
     ShapePlan first;
     std::vector<ShapePlan> others;
   };
   void forAll(size_t count, const std::function<void(size_t)> &each);
-  /// The shapes from `first` on that differ in their virtual stages alone.
-  size_t familyOf(size_t first) const;
   void boundAll();
   /// Keeps what may fit, and counts what does not.
   void push(Bounded bounded);
@@ -235,14 +235,14 @@ private:
   std::vector<Bounded> closerThan(const Bounded &coarse) const;
   /// Shapes that may still be wanted, at most `most` of them, in the order of their closer bounds.
   std::vector<Bounded> next(size_t most);
-  Solved solve(size_t shape, double best);
+  Solved solve(const Parallelism &shape, double best);
   /// Seconds by the finer model that a plan must be below to become one of the best that are wanted.
   double limit() const { return wanted == Wanted::Ranking ? best : finest.size() < keep ? kUnpriced : finest.front(); }
   bool isEnough(double bound) const;
   void add(Solved solved);
   void rank();
 
-  std::vector<Parallelism> shapes;
+  ShapeList shapes;
   ShapePricer &pricer;
   size_t keep;
   Wanted wanted;
@@ -267,30 +267,21 @@ void BestFirst::forAll(size_t count, const std::function<void(size_t)> &each) {
     each(i);
 }
 
-size_t BestFirst::familyOf(size_t first) const {
-  Parallelism other = shapes[first];
-  size_t last = first;
-  do {
-    if (++last == shapes.size())
-      break;
-    other.virtualStages = shapes[last].virtualStages;
-  } while (other == shapes[last] && other.virtualStages > shapes[last - 1].virtualStages);
-  return last - first;
-}
-
 void BestFirst::boundAll() {
   /// Fewer shapes are bounded one by one, which takes as long as to bound all of them together.
-  constexpr size_t kFamily = 3;
+  constexpr int64_t kFamily = 3;
   std::vector<Bounded> all;
-  for (size_t first = 0; first < shapes.size();) {
-    size_t count = familyOf(first);
-    for (size_t end = first + count; first < end; first += all.back().count)
-      all.push_back({0, first, false, count < kFamily ? 1 : count});
+  all.reserve(shapes.families().size());
+  for (const ShapeFamily &family : shapes.families()) {
+    const auto number = uint32_t(&family - shapes.families().data());
+    const auto count = int32_t(family.count), step = count < kFamily ? 1 : count;
+    for (int32_t first = 0; first < count; first += step)
+      all.push_back({0, number, first, step});
   }
   forAll(all.size(), [&](size_t i) {
     Bounded &each = all[i];
-    each.bound = each.count == 1 ? pricer.bound(shapes[each.shape])
-                                 : pricer.boundBetween(shapes[each.shape], shapes[each.shape + each.count - 1]);
+    each.bound = each.count == 1 ? pricer.bound(shapeOf(each))
+                                 : pricer.boundBetween(shapeOf(each), shapeOf(each, each.count - 1));
   });
   for (const Bounded &each : all)
     push(each);
@@ -313,12 +304,13 @@ BestFirst::Bounded BestFirst::pop() {
 }
 
 std::vector<BestFirst::Bounded> BestFirst::closerThan(const Bounded &coarse) const {
-  const Parallelism *first = &shapes[coarse.shape];
-  if (coarse.count == 1)
-    return {{std::max(coarse.bound, pricer.closerBound(*first)), coarse.shape, true}};
   std::vector<Bounded> each;
-  for (size_t i = 0; i < coarse.count; ++i)
-    each.push_back({std::max(coarse.bound, pricer.bound(first[i])), coarse.shape + i});
+  for (int32_t i = 0; i < coarse.count; ++i) {
+    const bool isClose = coarse.count == 1;
+    const Parallelism shape = shapeOf(coarse, i);
+    const double bound = isClose ? pricer.closerBound(shape) : pricer.bound(shape);
+    each.push_back({std::max(coarse.bound, bound), coarse.family, coarse.first + i, 1, isClose});
+  }
   return each;
 }
 
@@ -345,8 +337,7 @@ std::vector<BestFirst::Bounded> BestFirst::next(size_t most) {
 
 /// Solves a shape. Its plans are priced by the finer model where they may be faster than `limit`, since no finer price
 /// is below that of the search.
-BestFirst::Solved BestFirst::solve(size_t number, double limit) {
-  const Parallelism &shape = shapes[number];
+BestFirst::Solved BestFirst::solve(const Parallelism &shape, double limit) {
   Solved solved{{shape, pricer.solve(shape), kUnpriced}, {}};
   StageSolution &stages = solved.first.stages;
   if (stages.isInfeasible() || stages.lowerBound >= limit)
@@ -441,7 +432,7 @@ ShapeResult BestFirst::run() {
     atOnce = std::min(2 * atOnce, kAtOnce);
     solved.resize(shapes.size());
     // The plans that are priced do not depend on which thread is the first.
-    forAll(shapes.size(), [&, before = limit()](size_t i) { solved[i] = solve(shapes[i].shape, before); });
+    forAll(shapes.size(), [&, before = limit()](size_t i) { solved[i] = solve(shapeOf(shapes[i]), before); });
     ends = shapes.empty();
     for (size_t i = 0; i < shapes.size() && !ends; ++i) {
       if (isEnough(shapes[i].bound)) {
@@ -467,11 +458,11 @@ ShapeResult BestFirst::run() {
   return std::move(result);
 }
 
-ShapeResult searchShapes(std::vector<Parallelism> shapes, ShapePricer &pricer, size_t keep) {
+ShapeResult searchShapes(ShapeList shapes, ShapePricer &pricer, size_t keep) {
   return BestFirst(std::move(shapes), pricer, keep, Wanted::Ranking).run();
 }
 
-ShapeResult searchBest(std::vector<Parallelism> shapes, ShapePricer &pricer, size_t count) {
+ShapeResult searchBest(ShapeList shapes, ShapePricer &pricer, size_t count) {
   return BestFirst(std::move(shapes), pricer, count, Wanted::Best).run();
 }
 

@@ -21,6 +21,7 @@
 #include "planner/parallelism/Parallelism.h"
 #include "planner/problem/StageProblem.h"
 #include "planner/schedule/Timeline.h"
+#include "planner/search/ShapeList.h"
 #include <optional>
 
 namespace dtcc::plan {
@@ -82,7 +83,7 @@ inline constexpr SearchedAxis kSearchedAxes[] = {{"tp", &MeshSizes::tp, &ShapeSp
 /// All shapes of the space: products of the sizes are the devices, the batch divides,
 /// interleaved schedules have as many micro-batches as a multiple of the ranks and divide
 /// the layers. Stages of ZeRO above 0 need more than one rank to share.
-std::vector<Parallelism> enumerateShapes(const ShapeSpace &space);
+ShapeList enumerateShapes(const ShapeSpace &space);
 
 /// Stages of `shape` that whole groups of devices of each kind can run.
 std::vector<int64_t> stagesOfKinds(const std::vector<int64_t> &kinds, const Parallelism &shape);
@@ -93,7 +94,7 @@ public:
   virtual ~ShapePricer();
   /// Called once before all other methods. May remove shapes that describe the same plan as another shape. Returns
   /// whether several threads may call the other methods at once.
-  virtual bool prepare(std::vector<Parallelism> &shapes) { return false; }
+  virtual bool prepare(ShapeList &shapes) { return false; }
   /// Lower bound on the seconds of all plans of the shape. Infinity: none fits.
   virtual double bound(const Parallelism &shape) = 0;
   /// Lower bound for a family of shapes that differ only in their number of virtual stages, from that of `fewest` to
@@ -143,11 +144,11 @@ struct ShapeResult {
 /// than twice as long as the best), and those that were priced on the way: at most `keep`, ranked by the finer
 /// model. The first is what solving and pricing every shape would give. The
 /// search runs on all cores where the pricer allows it, with the same result on one.
-ShapeResult searchShapes(std::vector<Parallelism> shapes, ShapePricer &pricer, size_t keep = 100);
+ShapeResult searchShapes(ShapeList shapes, ShapePricer &pricer, size_t keep = 100);
 
 /// The `count` best plans by the finer model, and no others: what solving and pricing every shape would give. Of a few
 /// plans this takes less time than searchShapes, which prices all plans that the model of the search likes.
-ShapeResult searchBest(std::vector<Parallelism> shapes, ShapePricer &pricer, size_t count = 1);
+ShapeResult searchBest(ShapeList shapes, ShapePricer &pricer, size_t count = 1);
 
 } // namespace dtcc::plan
 

@@ -58,9 +58,9 @@ std::optional<FewestDevices> fewestDevices(TransformerProblem problem, const Sha
     bool shares = std::find(given.zero.begin(), given.zero.end(), 0) == given.zero.end();
     if (shares)
       space.zero.push_back(0);
-    std::vector<Parallelism> shapes = enumerateShapes(space);
+    ShapeList shapes = enumerateShapes(space);
     if (shares)
-      std::erase_if(shapes, [](const Parallelism &shape) { return shape.zero == 0 && shape.dp * shape.cp > 1; });
+      shapes.eraseIf([](const Parallelism &shape) { return shape.zero == 0 && shape.dp * shape.cp > 1; });
     TransformerPricer pricer(problem);
     ShapeResult result = searchBest(shapes, pricer);
     if (!result.plans.empty())

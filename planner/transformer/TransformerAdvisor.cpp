@@ -78,7 +78,7 @@ std::optional<PlanReport> TransformerAdvisor::best(const Restriction &restrictio
     within.microbatches = restriction.microbatches;
   if (restriction.mesh && restriction.recompute)
     return price(problem, *restriction.mesh, *restriction.recompute);
-  std::vector<Parallelism> shapes = enumerateShapes(within);
+  ShapeList shapes = enumerateShapes(within);
   TransformerPricer pricer(problem);
   ShapeResult result = searchBest(shapes, pricer);
   if (!result.plans.empty())

@@ -76,10 +76,47 @@ ShapeSpace smallSpace(unsigned seed) {
   return space;
 }
 
+TEST(ShapeList, KeepsRunsOfVirtualStagesAsFamilies) {
+  Parallelism shape;
+  shape.pp = 2;
+  shape.schedule = PipelineKind::Interleaved;
+  ShapeList list;
+  std::vector<Parallelism> all;
+  auto add = [&](int64_t tp, int64_t virtualStages) {
+    shape.tp = tp;
+    shape.virtualStages = virtualStages;
+    list.push_back(shape);
+    all.push_back(shape);
+  };
+  for (auto [tp, virtualStages] :
+       std::initializer_list<std::pair<int64_t, int64_t>>{{1, 2}, {1, 3}, {1, 4}, {1, 6}, {2, 6}, {2, 7}, {1, 2}})
+    add(tp, virtualStages);
+  ASSERT_EQ(list.families().size(), 4u);
+  EXPECT_EQ(list.families()[0].count, 3);
+  EXPECT_EQ(list.size(), all.size());
+  EXPECT_EQ(std::vector(list.begin(), list.end()), all);
+
+  // A family of which one is taken out falls into two.
+  auto isThird = [](const Parallelism &shape) { return shape.virtualStages == 3; };
+  list.eraseIf(isThird);
+  std::erase_if(all, isThird);
+  EXPECT_EQ(list.families().size(), 5u);
+  EXPECT_EQ(std::vector(list.begin(), list.end()), all);
+
+  list.eraseFamiliesIf([](const ShapeFamily &family) { return family.fewest.tp == 2; });
+  std::erase_if(all, [](const Parallelism &shape) { return shape.tp == 2; });
+  EXPECT_EQ(list.size(), all.size());
+  EXPECT_EQ(std::vector(list.begin(), list.end()), all);
+
+  list.eraseIf([](const Parallelism &) { return true; });
+  EXPECT_TRUE(list.empty());
+  EXPECT_TRUE(list.begin() == list.end());
+}
+
 TEST(ShapeSearch, EqualsSolvingEveryShapeExhaustively) {
   int infeasible = 0;
   for (unsigned seed = 0; seed < 1000; ++seed) {
-    std::vector<Parallelism> shapes = enumerateShapes(smallSpace(seed));
+    ShapeList shapes = enumerateShapes(smallSpace(seed));
     ASSERT_FALSE(shapes.empty());
     RandomPricer pricer(seed);
     std::vector<double> all;
@@ -103,7 +140,7 @@ TEST(ShapeSearch, EqualsSolvingEveryShapeExhaustively) {
 
 TEST(ShapeSearch, LeavesShapesUnsolved) {
   RandomPricer pricer(7);
-  std::vector<Parallelism> shapes = enumerateShapes(smallSpace(3));
+  ShapeList shapes = enumerateShapes(smallSpace(3));
   ShapeResult found = searchShapes(shapes, pricer, 1);
   EXPECT_EQ(found.shapes, shapes.size());
   EXPECT_LT(found.solved, shapes.size());
@@ -131,7 +168,7 @@ public:
 TEST(ShapeSearch, BestByTheFinerModelAlone) {
   size_t priced = 0, ranked = 0;
   for (unsigned seed = 0; seed < 600; ++seed) {
-    std::vector<Parallelism> shapes = enumerateShapes(smallSpace(seed));
+    ShapeList shapes = enumerateShapes(smallSpace(seed));
     FinePricer pricer(seed), ranking(seed);
     std::vector<double> all;
     for (const Parallelism &shape : shapes)
@@ -185,11 +222,11 @@ TEST(ShapeSearch, EnumeratesExpertsAndHosts) {
   space.zero = {1};
   space.hostOptimizer = {false, true};
   space.microbatches = 1;
-  std::vector<Parallelism> shapes = enumerateShapes(space);
+  ShapeList shapes = enumerateShapes(space);
   ASSERT_EQ(shapes.size(), 6u);
   for (const Parallelism &shape : shapes)
     EXPECT_EQ(shape.ranks(), 8);
-  EXPECT_EQ(shapes.back().str(), "ep=8 zero=1 microbatches=1 offload=optimizer");
+  EXPECT_EQ(shapes.families().back().fewest.str(), "ep=8 zero=1 microbatches=1 offload=optimizer");
 }
 
 TEST(ShapeSearch, SpreadsExpertsOverTensorRanksWhereAllowed) {
@@ -203,7 +240,7 @@ TEST(ShapeSearch, SpreadsExpertsOverTensorRanksWhereAllowed) {
   EXPECT_TRUE(enumerateShapes(space).empty());
   space.expertsOverTensor = true;
   ASSERT_EQ(enumerateShapes(space).size(), 1u);
-  EXPECT_EQ(enumerateShapes(space)[0].str(), "dp=2,tp=4,folded-ep=8 zero=0 microbatches=1");
+  EXPECT_EQ(enumerateShapes(space).front().str(), "dp=2,tp=4,folded-ep=8 zero=0 microbatches=1");
 }
 
 TEST(ShapeSearch, WritesShapesAsOptions) {

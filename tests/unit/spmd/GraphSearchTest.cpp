@@ -390,10 +390,13 @@ TEST_F(GraphSearchTest, BestOfAllShapes) {
     anyMemory.anyMemory = true;
     GraphPricer free(step, kinds, anyMemory);
     plan::ShapeSpace space = narrowed(free.space(), [&](int64_t percent) { return chance(percent); });
-    std::vector<plan::Parallelism> all = plan::enumerateShapes(space);
-    std::shuffle(all.begin(), all.end(), random);
-    if (all.size() > 60)
-      all.resize(60);
+    const plan::ShapeList whole = plan::enumerateShapes(space);
+    std::vector<plan::Parallelism> drawn(whole.begin(), whole.end());
+    std::shuffle(drawn.begin(), drawn.end(), random);
+    drawn.resize(std::min<size_t>(drawn.size(), 60));
+    plan::ShapeList all;
+    for (const plan::Parallelism &shape : drawn)
+      all.push_back(shape);
     double most = 0, communicators = 0;
     for (const plan::Parallelism &shape : all)
       if (std::isfinite(free.bound(shape))) {

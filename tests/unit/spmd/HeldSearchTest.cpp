@@ -139,22 +139,16 @@ TEST_F(HeldSearchTest, NoShapeIsBelowTheBoundOfItsFamily) {
     GraphPricer pricer(step, makeCluster(), request);
     ShapeSpace space = pricer.space();
     space.schedules = {plan::PipelineKind::Interleaved};
-    std::vector<Parallelism> shapes = plan::enumerateShapes(space);
+    plan::ShapeList shapes = plan::enumerateShapes(space);
     pricer.prepare(shapes);
-    for (size_t first = 0, end; first < shapes.size(); first = end) {
-      auto isAlike = [&](Parallelism other) {
-        other.virtualStages = shapes[first].virtualStages;
-        return other == shapes[first];
-      };
-      for (end = first + 1; end < shapes.size() && isAlike(shapes[end]);)
-        ++end;
-      if (end == first + 1)
+    for (const plan::ShapeFamily &family : shapes.families()) {
+      if (family.count == 1)
         continue;
       ++families;
-      double bound = pricer.boundBetween(shapes[first], shapes[end - 1]);
+      double bound = pricer.boundBetween(family.fewest, family.with(family.count - 1));
       finite += std::isfinite(bound);
-      for (size_t i = first; i < end; ++i)
-        EXPECT_GE(pricer.bound(shapes[i]) * (1 + 1e-12), bound) << shapes[i].str();
+      for (int64_t i = 0; i < family.count; ++i)
+        EXPECT_GE(pricer.bound(family.with(i)) * (1 + 1e-12), bound) << family.with(i).str();
     }
   });
   EXPECT_GT(families, 50u);

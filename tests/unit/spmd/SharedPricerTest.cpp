@@ -61,7 +61,7 @@ TEST_F(SharedPricerTest, BestOfARanking) {
     GraphRequest request;
     request.anyMemory = chance(50);
     GraphPricer ranking(step, machine, request), pricer(step, machine, request);
-    std::vector<plan::Parallelism> shapes = plan::enumerateShapes(ranking.space());
+    plan::ShapeList shapes = plan::enumerateShapes(ranking.space());
     plan::ShapeResult all = plan::searchShapes(shapes, ranking, shapes.size()),
                       best = plan::searchBest(shapes, pricer, 3);
     ASSERT_EQ(best.plans.size(), std::min<size_t>(3, all.plans.size()));

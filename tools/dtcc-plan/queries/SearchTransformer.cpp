@@ -218,21 +218,21 @@ void TransformerSearch::describe(plan::SearchReport &report) const {
 }
 
 llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top, bool record) const {
-  auto find = [&](std::vector<plan::Parallelism> shapes, plan::ShapePricer &pricer) {
+  auto find = [&](plan::ShapeList shapes, plan::ShapePricer &pricer) {
     return plan::searchShapes(std::move(shapes), pricer, std::max<size_t>(100, top));
   };
   return run(find, top, record);
 }
 
 llvm::Expected<plan::SearchReport> TransformerSearch::runBest() const {
-  auto find = [](std::vector<plan::Parallelism> shapes, plan::ShapePricer &pricer) {
+  auto find = [](plan::ShapeList shapes, plan::ShapePricer &pricer) {
     return plan::searchBest(std::move(shapes), pricer);
   };
   return run(find, 1, /*record=*/false);
 }
 
 llvm::Expected<plan::SearchReport> TransformerSearch::run(Find find, size_t top, bool record) const {
-  std::vector<plan::Parallelism> shapes = plan::enumerateShapes(space);
+  plan::ShapeList shapes = plan::enumerateShapes(space);
   if (shapes.empty() && !problem.kinds.empty())
     return llvm::createStringError(
         "no sizes of axes put every stage on devices of one kind: dp x tp x cp must fit into " +

@@ -37,7 +37,7 @@ struct TransformerSearch {
   void describe(plan::SearchReport &report) const;
 
 private:
-  using Find = llvm::function_ref<plan::ShapeResult(std::vector<plan::Parallelism>, plan::ShapePricer &)>;
+  using Find = llvm::function_ref<plan::ShapeResult(plan::ShapeList, plan::ShapePricer &)>;
   llvm::Expected<plan::SearchReport> run(Find find, size_t top, bool record) const;
 };
 
