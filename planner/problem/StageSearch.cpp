@@ -192,7 +192,12 @@ void StageSolver::Search::makeSpans(double limit) {
   }
   spans.assign(all, {});
   RelaxedStages::Run blocks;
+  const size_t classes = problem.classes.size();
+  /// Seconds at the present stage by the number of a run and the class, of those that were asked about: the runs of a
+  /// window are of few kinds, because layers repeat.
+  std::vector<std::optional<double>> known;
   for (size_t stage = 0; stage < problem.stages(); ++stage) {
+    known.clear();
     bool isLast = stage + 1 == problem.stages();
     const Window &end = windows[stage + 1];
     for (size_t from = windows[stage].first; from <= windows[stage].last; ++from) {
@@ -206,12 +211,16 @@ void StageSolver::Search::makeSpans(double limit) {
         const Content &run = content(from, to);
         if (!problem.mayBegin(stage, from) || !problem.mayEnd(stage, to))
           continue;
-        for (size_t device = 0; device < problem.classes.size(); ++device) {
+        known.resize(std::max(known.size(), (run.run + 1) * classes));
+        for (size_t device = 0; device < classes; ++device) {
           ParetoFronts::Room room = roomFor(from, to, stage, device);
           if (room.bytes < 0)
             continue;
+          std::optional<double> &seconds = known[run.run * classes + device];
+          if (!seconds)
+            seconds = fronts.secondsWithin(run.run, device, room);
           Span &span = this->span(stage, from, to, device);
-          span.seconds = fronts.secondsWithin(run.run, device, room);
+          span.seconds = *seconds;
           span.load = problem.rounds * span.seconds + (isLast ? 0 : problem.types[problem.blocks[to - 1]].sendSeconds) +
                       run.tail;
         }
