@@ -15,13 +15,9 @@ failure.
 Prints the seed, the plan, the parameter and both values for each difference, and keeps the folder of the seed. The exit status
 is 1 if anything differs, crashes or takes too long.
 """
-import argparse
-import collections
-import json
 import os
 import random
 import shutil
-import subprocess
 import sys
 
 import numpy
@@ -29,6 +25,7 @@ import torch
 from safetensors.numpy import load_file
 
 import random_operations
+from run_programs import Failed, Refused, call, compare_seeds, parser_of, rows_of
 
 PLANS = ["dp=1", "dp=2", "dp=4", "dp=2 --zero=1 --microbatches=2", "dp=2 --zero=2", "dp=2 --zero=3", "dp=4 --zero=3",
          "tp=2", "tp=3", "tp=4", "tp=2 --sequence-parallel=on", "dp=2,tp=2 --zero=2", "cp=2", "dp=2,cp=2",
@@ -47,32 +44,20 @@ PLANS = ["dp=1", "dp=2", "dp=4", "dp=2 --zero=1 --microbatches=2", "dp=2 --zero=
 EXPERT_PLANS = ["dp=1,ep=2", "dp=1,ep=2 --moe-dispatch=alltoall", "dp=1,ep=2 --moe-dispatch=gather", "dp=2,ep=2", "dp=1,ep=4",
                 "dp=2,ep=2 --zero=3 --microbatches=2", "dp=1,ep=2,tp=2", "dp=1,ep=2 --recompute=full", "dp=1,ep=2 --zero=3",
                 "dp=1,ep=2,pp=2 --microbatches=2", "dp=1,ep=2 --precision=bf16", "dp=1,ep=2 --moe-capacity=2"]
-STEPS, REACH, UNSURE, SECONDS = 3, 2e-4, 1e-3, 120
+STEPS, REACH, UNSURE = 3, 2e-4, 1e-3
 HALVES_REACH, GRADIENT_REACH, HALVES_UNSURE = 0.06, 0.03, 0.1
 
 
-class Failed(Exception):
-    pass
-
-
-class Refused(Exception):
-    pass
-
-
-def call(words, folder):
-    try:
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        raise Failed(f"{os.path.basename(words[0])} takes more than {SECONDS} s")
-    if done.returncode in (1, 2) and "error: " in done.stderr and words[0] != "./program":
-        raise Refused(done.stderr.split("error: ", 1)[1].splitlines()[0])
-    if done.returncode:
-        raise Failed(f"{os.path.basename(words[0])} ends with {done.returncode}: {' '.join(done.stderr.split())[-400:]}")
-
-
 def losses_of(path):
-    with open(path) as file:
-        return [row["loss"] for row in map(json.loads, file) if "loss" in row]
+    return [row["loss"] for row in rows_of(path) if "loss" in row]
+
+
+def run(words, folder):
+    """Runs a program. What dtcc compiles it must train."""
+    try:
+        call(words, folder)
+    except Refused as refusal:
+        raise Failed(f"{os.path.basename(words[0])} refuses to train: {refusal}")
 
 
 def train(dtcc, plan, rate, graph, folder):
@@ -82,9 +67,9 @@ def train(dtcc, plan, rate, graph, folder):
     if any(node.kind in ("Cos", "Loop", "Sin") for node in graph.nodes):
         options += ["--trainable=p*"]  # A vector that is multiplied before a sine counts as frequencies, which do not train.
     call([dtcc, "model.onnx", *options, "-o", "program"], folder)
-    run = ["./program", "--data=data"]
-    call([*run, "--steps=1", "--metrics=one.jsonl", "--save=saved.safetensors"], folder)
-    call([*run, f"--steps={STEPS}", f"--lr={rate}", "--metrics=some.jsonl"], folder)
+    program = ["./program", "--data=data"]
+    run([*program, "--steps=1", "--metrics=one.jsonl", "--save=saved.safetensors"], folder)
+    run([*program, f"--steps={STEPS}", f"--lr={rate}", "--metrics=some.jsonl"], folder)
     losses = losses_of(os.path.join(folder, "one.jsonl")) + losses_of(os.path.join(folder, "some.jsonl"))
     return losses, load_file(os.path.join(folder, "saved.safetensors"))
 
@@ -127,10 +112,11 @@ def is_sure(exact, rounded, most):
     return all(each <= most for each in unsure)  # NaN is not.
 
 
-def compare(seed, plans, given, counts):
+def compare(seed, given, counts):
     """Trains the graph of a seed under each plan. Returns whether all agree."""
     graph = random_operations.build(seed, given.size)
-    if plans is None:
+    plans = PLANS + EXPERT_PLANS if given.plans == ["all"] else given.plans
+    if plans[0].isdigit():
         draw, count = random.Random(seed), int(given.plans[0])
         plans = draw.sample(PLANS, count)
         if graph.has_experts:
@@ -176,25 +162,13 @@ def compare(seed, plans, given, counts):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", default="0:12", metavar="A:B", help="the seeds from A up to B, without B (default: 0:12)")
+    parser = parser_of(__doc__, "random-graphs")
     parser.add_argument("--plans", nargs="+", default=["5"], metavar="PLAN",
                         help="meshes with options of dtcc, \"all\", or how many to draw for each seed (default: 5)")
-    parser.add_argument("--keep", default="random-graphs", metavar="FOLDER",
-                        help="where folders of failures stay (default: random-graphs)")
     parser.add_argument("--size", type=int, default=10, help="operations of a graph (default: 10)")
-    parser.add_argument("--refusals", action="store_true", help="print the messages of plans that dtcc refuses")
-    parser.add_argument("--dtcc", default="dtcc", metavar="PROGRAM", help="the compiler (default: that on the path)")
     given = parser.parse_args()
-    given.dtcc = shutil.which(given.dtcc) or parser.error(f"no such program: {given.dtcc}")
-    given.dtcc = os.path.abspath(given.dtcc)
     torch.set_num_threads(1)
-    counts, good = collections.Counter(), True
-    for seed in range(*map(int, given.seeds.split(":"))):
-        plans = PLANS + EXPERT_PLANS if given.plans == ["all"] else None if given.plans[0].isdigit() else given.plans
-        good &= compare(seed, plans, given, counts)
-    print(", ".join(f"{count} {what}" for what, count in sorted(counts.items())))
-    return 0 if good and counts["plans agree"] else 1
+    return compare_seeds(parser, given, compare, "plans agree")
 
 
 if __name__ == "__main__":

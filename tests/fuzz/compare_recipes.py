@@ -14,13 +14,9 @@ counted, and is no failure.
 Prints the seed, the recipe and both values for each difference, and keeps the folder of the seed. The exit status is 1 if
 anything differs, crashes or takes too long.
 """
-import argparse
-import collections
-import json
 import math
 import os
 import shutil
-import subprocess
 import sys
 
 import numpy
@@ -29,35 +25,13 @@ from safetensors.torch import load_file
 
 import random_recipes
 from random_recipes import MODELS, Trained
+from run_programs import Failed, Refused, call, compare_seeds, keep_until, parser_of, rows_of
 
-SECONDS = 120
 # Greatest differences by precision: of losses and norms relative to their values, and of parameters relative to how far the
 # farthest of a tensor went, by the mean over its cells.
 REACH = {"f32": (2e-5, 2e-3), "bf16": (3e-2, 0.4), "fp16": (5e-3, 0.1)}
 # Muon computes in bf16, Lion takes signs of numbers that may be roundings, and codes of 8 bits are chosen by roundings.
 ROUGH = {"muon": (5e-3, 0.1), "lion": (1e-3, 0.3), "adamw8bit": (2e-2, 0.2)}
-
-
-class Failed(Exception):
-    pass
-
-
-class Refused(Exception):
-    pass
-
-
-def call(words, folder, notes):
-    try:
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        raise Failed(f"{os.path.basename(words[0])} takes more than {SECONDS} s")
-    for line in done.stderr.splitlines():
-        if "note: " in line or "warning: " in line:
-            notes.append(line)
-    if done.returncode in (1, 2) and "error: " in done.stderr:
-        raise Refused(done.stderr.split("error: ", 1)[1].splitlines()[0])
-    if done.returncode:
-        raise Failed(f"{os.path.basename(words[0])} ends with {done.returncode}: {' '.join(done.stderr.split())[-400:]}")
 
 
 def export(recipe, folder, own):
@@ -73,11 +47,6 @@ def export(recipe, folder, own):
         data = MODELS[name].data(numpy.random.default_rng(0), 4)
         dtcc_export.export(module, {key: torch.from_numpy(cells) for key, cells in data.items()}, path, **options)
     return path
-
-
-def rows_of(path):
-    with open(path) as file:
-        return [json.loads(line) for line in file]
 
 
 def result_of(folder, recipe, metrics):
@@ -140,13 +109,6 @@ def differences(recipe, found, want, single, reach):
         yield from tensors_differ("average of", result.averages, want.averages, want.start, single.averages, reach[1])
 
 
-def keep_until(folder, step):
-    """Removes the checkpoints behind a step."""
-    for each in os.listdir(folder):
-        if each.startswith("step-") and int(each.split("-")[1]) > step:
-            shutil.rmtree(os.path.join(folder, each))
-
-
 def run(dtcc, model, recipe, plan, folder, notes, name, resumes=False, checkpoints=False):
     program = "./program-" + name
     call([dtcc, model, *recipe.compile_words(plan), "-o", program], folder, notes)
@@ -204,24 +166,12 @@ def compare(seed, given, counts):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", default="0:12", metavar="A:B", help="the seeds from A up to B, without B (default: 0:12)")
+    parser = parser_of(__doc__, "random-recipes")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS), help="(default: all)")
-    parser.add_argument("--keep", default="random-recipes", metavar="FOLDER",
-                        help="where models and folders of failures stay (default: random-recipes)")
-    parser.add_argument("--refusals", action="store_true", help="print the messages of recipes that dtcc refuses")
     parser.add_argument("--notes", action="store_true", help="print notes and warnings")
-    parser.add_argument("--dtcc", default="dtcc", metavar="PROGRAM", help="the compiler (default: that on the path)")
     given = parser.parse_args()
-    given.dtcc = shutil.which(given.dtcc) or parser.error(f"no such program: {given.dtcc}")
-    given.dtcc = os.path.abspath(given.dtcc)
-    os.makedirs(given.keep, exist_ok=True)
     torch.set_num_threads(1)
-    counts, good = collections.Counter(), True
-    for seed in range(*map(int, given.seeds.split(":"))):
-        good &= compare(seed, given, counts)
-    print(", ".join(f"{count} {what}" for what, count in sorted(counts.items())))
-    return 0 if good and counts["runs agree"] else 1
+    return compare_seeds(parser, given, compare, "runs agree")
 
 
 if __name__ == "__main__":
