@@ -270,7 +270,13 @@ LogicalResult Driver::train() {
   return runPasses("graph", [&](OpPassManager &manager) { buildGraphPipeline(manager, options); });
 }
 
-LogicalResult Driver::shiftLabels() { return decideLabelShift(module); }
+LogicalResult Driver::shiftLabels() {
+  if (failed(decideLabelShift(module)))
+    return failure();
+  if (options.emit == "program")
+    tellOfSeenLabels(module);
+  return success();
+}
 
 LogicalResult Driver::plan() {
   if (options.verify)

@@ -7,6 +7,7 @@
 
 #include "compiler/training/LabelShift.h"
 #include "dialects/graph/Graph.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/graph/Evaluation.h"
 #include <set>
@@ -139,6 +140,47 @@ LogicalResult dtcc::decideLabelShift(ModuleOp module) {
   module->setAttr("dtcc.label_shift", builder.getI64IntegerAttr(shift));
   module->setAttr("dtcc.label_shift_by", builder.getStringAttr(by));
   return success();
+}
+
+static bool hasRole(BlockArgument argument, FunctionOpInterface step, StringRef role) {
+  auto is = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role");
+  return is && is.getValue() == role;
+}
+
+/// Whether a value is computed from an input of tokens.
+static bool readsTokens(Value value, FunctionOpInterface step) {
+  auto isTokens = [&](Value each) {
+    auto argument = dyn_cast<BlockArgument>(each);
+    return argument && hasRole(argument, step, "tokens");
+  };
+  SetVector<Operation *> slice;
+  BackwardSliceOptions within;
+  within.omitBlockArguments = true;
+  within.inclusive = true;
+  (void)getBackwardSlice(value, &slice, within);
+  return isTokens(value) ||
+         llvm::any_of(slice, [&](Operation *op) { return llvm::any_of(op->getOperands(), isTokens); });
+}
+
+void dtcc::tellOfSeenLabels(ModuleOp module) {
+  auto step = module.lookupSymbol<FunctionOpInterface>("step");
+  if (!step || !module->hasAttr("dtcc.label_shift"))
+    return;
+  WalkResult found = step.walk([&](graph::AttentionOp op) {
+    // A bias may be a mask of any kind.
+    const bool mayBeCausal = op.getMask().getCausal() || op.getBias();
+    return !mayBeCausal && graph::getPhase(op) == graph::Phase::Forward && readsTokens(op.getK(), step)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  auto labels = llvm::find_if(step.getArguments(), [&](BlockArgument each) { return hasRole(each, step, "labels"); });
+  if (!found.wasInterrupted() || labels == step.getArguments().end())
+    return;
+  auto name = step.getArgAttrOfType<StringAttr>(labels->getArgNumber(), "graph.name");
+  module.emitRemark(
+      "--tokens labels each token with the next one, and this model sees it, because its attention is not "
+      "causal: give labels of your own by --data=")
+      << (name ? name.getValue() : "NAME") << "=FILE.npy";
 }
 
 int64_t dtcc::labelShift(ModuleOp module) {

@@ -36,6 +36,10 @@ inline constexpr llvm::StringLiteral kLabelShiftIsAGuess = "as most models expec
 /// attribute holds no possible number of positions.
 llvm::LogicalResult decideLabelShift(mlir::ModuleOp module);
 
+/// Says so if the model sees the token that --tokens makes a label: its attention to tokens is not causal. Such a model
+/// learns to copy, and needs labels of the user's own.
+void tellOfSeenLabels(mlir::ModuleOp module);
+
 /// The decision; 0 if none was made.
 int64_t labelShift(mlir::ModuleOp module);
 

@@ -246,8 +246,10 @@ CrossEntropyOp findPredictingLoss(func::FuncOp step) {
 Prediction predictionOf(func::FuncOp step, CrossEntropyOp loss) {
   if (!loss)
     return Prediction::None;
-  // A class for a whole sample of tokens is no next token.
-  if (!dependsOn(loss.getLogits(), step, "tokens") || inputRank(step, "labels") < inputRank(step, "tokens"))
+  // A class for a whole sample of tokens is no next token. Nor is one beside a category of each sample, which looks up
+  // a row of a table as a token does.
+  const int64_t ofLabels = inputRank(step, "labels");
+  if (!dependsOn(loss.getLogits(), step, "tokens") || ofLabels < inputRank(step, "tokens") || ofLabels < 2)
     return Prediction::Hits;
   return loss.getIgnoreIndex() && dependsOn(loss.getLabels(), step, "labels") ? Prediction::Logits : Prediction::None;
 }

@@ -33,6 +33,36 @@
 // RUN: printf '0123456789ABCDEF%%.0s' $(seq 40) | tr 0-9A-F '\0-\7\0-\7' > %t/ids && not %t/classes --tokens=%t/ids:u8 2>&1 | FileCheck %s --check-prefix=UNFILLED
 // UNFILLED: error: --tokens does not fill the input 'labels': give it by --data=labels=FILE.npy
 
+// A category of each sample looks up a row as a token does, and its model labels samples.
+// RUN: dtcc %t/categories.mlir -o %t/categories && %t/categories --info | FileCheck %s --check-prefix=ACCURACY
+
+// Attention that is not causal sees the token that is a label.
+// RUN: dtcc %t/both-ways.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=SEEN
+// SEEN: note: --tokens labels each token with the next one, and this model sees it, because its attention is not causal: give labels of your own by --data=labels=FILE.npy
+// RUN: sed 's/<> {scale/<causal = true> {scale/' %t/both-ways.mlir > %t/causal.mlir && not cmp -s %t/causal.mlir %t/both-ways.mlir
+// RUN: dtcc %t/causal.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=UNSEEN
+// UNSEEN-NOT: sees it
+
+//--- both-ways.mlir
+graph.state @wte : tensor<11x6xf32> {decay = true, init = #graph.init<normal, 0.0, 1.0>, role = #graph<role parameter>, saved_name = "wte", saved_shape = array<i64: 11, 6>, trainable = true}
+func.func @loss(%ids: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, 0>, graph.name = "ids", graph.role = "tokens"}, %labels: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, -100>, graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @wte : tensor<11x6xf32>
+  %x = graph.embedding %w, %ids : (tensor<11x6xf32>, tensor<4x8xi64>) -> tensor<4x8x6xf32>
+  %q = graph.reshape %x : (tensor<4x8x6xf32>) -> tensor<4x8x2x3xf32>
+  %out, %max = graph.attention %q, %q, %q <> {scale = 0.5} : (tensor<4x8x2x3xf32>, tensor<4x8x2x3xf32>, tensor<4x8x2x3xf32>) -> (tensor<4x8x2x3xf32>, tensor<4x2x8xf32>)
+  %h = graph.reshape %out : (tensor<4x8x2x3xf32>) -> tensor<4x8x6xf32>
+  %y = graph.contract "btc,vc->btv" %h, %w : (tensor<4x8x6xf32>, tensor<11x6xf32>) -> tensor<4x8x11xf32>
+  %sum, %count, %lse = graph.cross_entropy %y, %labels {ignore_index = -100 : i64} : (tensor<4x8x11xf32>, tensor<4x8xi64>) -> (tensor<f32>, tensor<f32>, tensor<4x8xf32>)
+  return %sum, %count : tensor<f32>, tensor<f32>
+}
+//--- categories.mlir
+graph.state @w : tensor<11x3xf32> {decay = true, init = #graph.init<normal, 0.0, 1.0>, role = #graph<role parameter>, saved_name = "w", saved_shape = array<i64: 11, 3>, trainable = true}
+func.func @loss(%kind: tensor<4xi64> {graph.bounds = array<i64: 0, 11, 0>, graph.name = "kind", graph.role = "tokens"}, %labels: tensor<4xi64> {graph.bounds = array<i64: 0, 3, -100>, graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @w : tensor<11x3xf32>
+  %logits = graph.embedding %w, %kind : (tensor<11x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
+  %sum, %count, %lse = graph.cross_entropy %logits, %labels {ignore_index = -100 : i64} : (tensor<4x3xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<f32>, tensor<4xf32>)
+  return %sum, %count : tensor<f32>, tensor<f32>
+}
 //--- classes.mlir
 graph.state @w : tensor<11x3xf32> {decay = true, init = #graph.init<normal, 0.0, 1.0>, role = #graph<role parameter>, saved_name = "w", saved_shape = array<i64: 11, 3>, trainable = true}
 func.func @loss(%ids: tensor<4x6xi64> {graph.bounds = array<i64: 0, 11, 0>, graph.name = "ids", graph.role = "tokens"}, %labels: tensor<4xi64> {graph.bounds = array<i64: 0, 3, -100>, graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
