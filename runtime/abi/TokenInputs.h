@@ -14,16 +14,21 @@
 
 #include "runtime/abi/dtcc_rt.h"
 
+#include <algorithm>
 #include <span>
+#include <vector>
 
 namespace dtcc {
 
-/// The first input of tokens that a program reads, or null.
-inline const dtcc_input *findTokenInput(std::span<const dtcc_input> inputs) {
+/// The inputs of tokens that a program reads, each name once. --tokens fills one: which of several are tokens, and
+/// which count something else, a graph does not say.
+inline std::vector<const dtcc_input *> tokenInputs(std::span<const dtcc_input> inputs) {
+  std::vector<const dtcc_input *> found;
   for (const dtcc_input &input : inputs)
-    if (input.role == DTCC_INPUT_TOKENS && input.view != DTCC_NONE)
-      return &input;
-  return nullptr;
+    if (input.role == DTCC_INPUT_TOKENS && input.view != DTCC_NONE &&
+        std::none_of(found.begin(), found.end(), [&](const dtcc_input *each) { return each->name == input.name; }))
+      found.push_back(&input);
+  return found;
 }
 
 /// Whether --tokens fills an input of a program whose input of tokens is `tokens`, or null. A label with fewer

@@ -84,6 +84,9 @@ void Batches::makeOrder(const DataOptions &options) {
   if (uneven) {
     // Whole steps are ordered where inputs have different numbers of rows a step.
     parts.push_back({0, inputs[0].steps(), 0});
+    for (const Input &input : inputs)
+      if (input.source->parts()[0].weight > 0)
+        refuseMixture(options);
   } else {
     // All inputs have as many samples. The parts of a mixture of tokens are those of the files beside it too.
     std::vector<SourcePart> sourceParts = inputs[0].source->parts();
@@ -111,10 +114,22 @@ void Batches::makeOrder(const DataOptions &options) {
          uneven ? 1 : batch);
 }
 
+/// The weights of a mixture count samples, and whole steps of some files have a mixture of parts already.
+void Batches::refuseMixture(const DataOptions &options) const {
+  for (const Input &input : inputs)
+    if (input.rows != batch)
+      fail(options.option("tokens"), "=", options.tokens,
+           ": a mixture needs inputs that all have a row for each of the ", batch, " samples of a step, and '",
+           image.string(input.input->name), "' has ", input.rows, input.rows == 1 ? " row" : " rows",
+           ": leave the weights out");
+}
+
 /// The end of each part is held out, so that the same samples are whatever the order of training is.
 void Batches::holdOut(std::vector<SampleOrder::Part> &parts, const DataOptions &options) {
   for (SampleOrder::Part &part : parts) {
-    auto held = static_cast<int64_t>(std::ceil(static_cast<double>(part.samples) * options.heldOut));
+    // 0.07 of 100 must be 7, although 0.07 has no exact binary form.
+    const double exact = static_cast<double>(part.samples) * options.heldOut;
+    auto held = static_cast<int64_t>(std::ceil(exact - 1e-9 * std::max(1.0, exact)));
     if (options.isHeldOut)
       part = {part.first + part.samples - held, held, 0};
     else

@@ -68,6 +68,7 @@ private:
   };
   void openSources(const DataOptions &options);
   void makeOrder(const DataOptions &options);
+  void refuseMixture(const DataOptions &options) const;
   void holdOut(std::vector<SampleOrder::Part> &parts, const DataOptions &options);
   static void checkLengths(const Input &one, const Input &other);
   /// Calls `body` for every input that the stage reads.

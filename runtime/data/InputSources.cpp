@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 namespace fs = std::filesystem;
 
@@ -131,9 +132,26 @@ InputSources::InputSources(const Image &image, const DataOptions &options)
     checkMark();
 }
 
+const dtcc_input *InputSources::findTokens() const {
+  const std::vector<const dtcc_input *> all = tokenInputs(image.inputs());
+  if (all.size() < 2 || (!corpus && !mark))
+    return all.empty() ? nullptr : all[0];
+  std::vector<const dtcc_input *> open;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(open),
+               [&](const dtcc_input *each) { return !files.count(nameOf(*each)); });
+  if (corpus && open.size() < 2)
+    return open.empty() ? all[0] : open[0];
+  std::vector<std::string> names;
+  for (const dtcc_input *each : all)
+    names.push_back(nameOf(*each));
+  fail(corpus ? options.option("tokens") + " fills" : message("--", mark->option(), " separates documents of"),
+       " one input of token ids, and the model reads several, ", listOf(names), ": give those that are no tokens by ",
+       options.option("data"), "=NAME=FILE.npy, and the tokens by ", options.option("tokens"), "=FILE");
+}
+
 /// An id outside the vocabulary would be found in no file, and all tokens would be one document.
 void InputSources::checkMark() const {
-  const dtcc_input *tokens = findTokenInput(image.inputs());
+  const dtcc_input *tokens = findTokens();
   if (!tokens)
     failWith(Status::Usage, "--", mark->option(), " separates documents of tokens, and this model reads no tokens");
   if (tokens->lower < tokens->upper && (mark->id < tokens->lower || mark->id >= tokens->upper))
@@ -167,7 +185,7 @@ std::unique_ptr<SampleSource> InputSources::openTokens(const dtcc_input &input) 
 }
 
 std::unique_ptr<SampleSource> InputSources::openNumbers(const dtcc_input &input) {
-  const dtcc_input *tokens = findTokenInput(image.inputs());
+  const dtcc_input *tokens = findTokens();
   if (!tokens)
     fail("the input '", nameOf(input), "' is computed from tokens, and this program reads none");
   if (!mark && input.role == DTCC_INPUT_DOCUMENTS)
@@ -195,7 +213,7 @@ std::unique_ptr<SampleSource> InputSources::open(const dtcc_input &input) {
   // Without --tokens and a mark, positions are data of the user's own.
   if (input.role == DTCC_INPUT_POSITIONS && (corpus || mark))
     return openNumbers(input);
-  if (corpus && isFilledByTokens(input, findTokenInput(image.inputs())))
+  if (corpus && isFilledByTokens(input, findTokens()))
     return openTokens(input);
   if (corpus)
     fail(options.option("tokens"), " does not fill the input '", name, "': give it by ", options.option("data"), "=",

@@ -51,6 +51,8 @@ private:
   /// The ids that fill windows of documents behind the end of a document.
   int64_t paddingOf(const dtcc_input &input) const;
   void checkMark() const;
+  /// The input of tokens: of several the one that --data does not give.
+  const dtcc_input *findTokens() const;
   std::string nameOf(const dtcc_input &input) const { return std::string(image.string(input.name)); }
 
   const Image &image;

@@ -28,6 +28,30 @@ std::string sizesText(const std::vector<int64_t> &sizes) {
   return text + "]";
 }
 
+/// Whether a sample of one shape is one of the other, in which dimensions are joined, or of size 1 are left out: a
+/// model may have factored a dimension of what its user wrote. Shapes of the same rank must be equal, because [32, 32,
+/// 3] is another order of cells than [3, 32, 32].
+bool isSameSample(std::vector<int64_t> one, std::vector<int64_t> other) {
+  if (one.size() == other.size())
+    return one == other;
+  std::erase(one, 1);
+  std::erase(other, 1);
+  size_t i = 0, j = 0;
+  while (i < one.size() && j < other.size()) {
+    // One dimension is the product of some of the other shape.
+    int64_t left = one[i++], right = other[j++];
+    if (const int64_t whole = std::max(left, right); left == whole)
+      while (right < whole && j < other.size())
+        right *= other[j++];
+    else
+      while (left < whole && i < one.size())
+        left *= one[i++];
+    if (left != right)
+      return false;
+  }
+  return i == one.size() && j == other.size();
+}
+
 class NpySource final : public SampleSource {
 public:
   NpySource(const std::vector<std::string> &paths, const std::string &input, const std::vector<int64_t> &shape) {
@@ -71,14 +95,7 @@ private:
     std::vector<int64_t> rest;
     if (!array.shape().empty())
       rest.assign(array.shape().begin() + 1, array.shape().end());
-    // A model may have factored a dimension: what counts is the sample's size; but
-    // an array of the same rank must agree in every dimension.
-    int64_t need = 1, have = array.shape().empty() ? -1 : 1;
-    for (int64_t size : shape)
-      need *= size;
-    for (int64_t size : rest)
-      have *= size;
-    if (have != need || (rest.size() == shape.size() && rest != shape))
+    if (array.shape().empty() || !isSameSample(rest, shape))
       fail(array.path(), ": the input '", input, "' must have the shape ", sizesText(shape),
            ", got: ", array.shape().empty() ? std::string("a scalar") : sizesText(rest));
   }
@@ -140,6 +157,10 @@ DataIdentity identityOf(const std::string &input, const SampleSource &source) {
     hashes.push_back(contentHash(file.bytes.first(length)));
     hashes.push_back(contentHash(file.bytes.last(length)));
   }
+  // The same bytes of another type are other ids.
+  for (const SampleSource::File &file : files)
+    if (file.givenType)
+      hashes.push_back(static_cast<uint64_t>(*file.givenType));
   // Files are taken in their order, with their sizes, by their weights: other ones make another order of samples.
   if (files.size() > 1) {
     for (const SampleSource::File &file : files)

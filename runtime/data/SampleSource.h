@@ -18,6 +18,7 @@
 #include "runtime/core/MappedFile.h"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +45,8 @@ public:
   struct File {
     std::string path;
     std::span<const std::byte> bytes;
+    /// The type that the user gave raw bytes, if another would be read without a word.
+    std::optional<FileType> givenType = std::nullopt;
   };
 
   virtual ~SampleSource() = default;

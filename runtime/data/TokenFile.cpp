@@ -23,6 +23,9 @@ struct LlmcFormat {
 const LlmcFormat llmcFormats[] = {{20240520, 1, FileType::U16}, {20240801, 7, FileType::U32}};
 constexpr size_t llmcHeaderBytes = 1024;
 
+/// The type of raw ids of which the user does not say it: nanoGPT's.
+constexpr FileType assumedType = FileType::U16;
+
 /// What turns a file of a known ending into one of tokens; empty for other endings.
 std::string conversionOf(const std::string &path) {
   for (const char *ending : {".txt", ".md", ".json", ".jsonl", ".parquet", ".arrow", ".feather"})
@@ -37,6 +40,8 @@ TokenFile::TokenFile(const std::string &path, std::optional<FileType> type) : na
   if (type) {
     raw.emplace(path);
     readRaw(*type);
+    if (*type != assumedType)
+      given = type;
   } else if (path.ends_with(".npy")) {
     npy.emplace(path);
     readNpy();
@@ -50,7 +55,7 @@ TokenFile::TokenFile(const std::string &path, std::optional<FileType> type) : na
            ":u16 or :u32",
            conversionOf(path));
     assumed = true;
-    readRaw(FileType::U16);
+    readRaw(assumedType);
   }
 }
 

@@ -36,6 +36,8 @@ public:
   std::span<const std::byte> bytes() const { return mapped().bytes(); }
   /// Whether the type was assumed: a `.bin` without llm.c's header, and without a type from the user.
   bool isAssumed() const { return assumed; }
+  /// The type that the user gave to the bytes, unless it is the one that is assumed.
+  std::optional<FileType> givenType() const { return given; }
 
 private:
   void readNpy();
@@ -48,6 +50,7 @@ private:
   FileType element = FileType::U16;
   const std::byte *first = nullptr;
   int64_t tokens = 0;
+  std::optional<FileType> given;
   bool assumed = false;
 };
 

@@ -52,7 +52,10 @@ std::optional<FileType> takeType(std::string &text) {
 double takeWeight(const std::string &option, std::string &text) {
   std::error_code error;
   size_t at = text.rfind('@');
-  if (at == std::string::npos || text.find('/', at) != std::string::npos || fs::exists(text, error))
+  std::string file = text;
+  takeType(file);
+  if (at == std::string::npos || text.find('/', at) != std::string::npos || fs::exists(text, error) ||
+      fs::exists(file, error))
     return 0;
   double weight = 0;
   const char *begin = text.data() + at + 1, *end = text.data() + text.size();

@@ -31,7 +31,7 @@ public:
   std::vector<File> files() const override {
     std::vector<File> all;
     for (const TokenFile &shard : shards->files)
-      all.push_back({shard.path(), shard.bytes()});
+      all.push_back({shard.path(), shard.bytes(), shard.givenType()});
     return all;
   }
   std::vector<FileType> types() const override {

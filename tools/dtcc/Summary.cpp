@@ -86,7 +86,8 @@ static std::string fileText(llvm::StringRef path) {
 
 /// A command that a shell finds: a file of this folder needs "./".
 static std::string runText(llvm::StringRef path, const ProgramFile &program) {
-  const dtcc_input *tokens = findTokenInput(program.inputs());
+  const std::vector<const dtcc_input *> found = tokenInputs(program.inputs());
+  const dtcc_input *tokens = found.size() == 1 ? found[0] : nullptr;
   const bool fillsAll = tokens && llvm::all_of(program.inputs(), [&](const dtcc_input &each) {
                           return each.view == DTCC_NONE || isFilledByTokens(each, tokens);
                         });
