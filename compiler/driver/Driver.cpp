@@ -193,12 +193,12 @@ static std::string weightsPath(const OutputFiles &files) { return files.target()
 
 static bool areWeightsInside(const Options &options) { return options.weightsIn == "program"; }
 
-/// The plan of the module as a plan file has it, in one line.
-static std::string planText(ModuleOp module) {
+/// The plan that the module has; none in front of its partition.
+static std::optional<plan::Plan> heldPlan(ModuleOp module) {
   spmd::PlanAttr plan = spmd::planOf(module);
   if (!plan)
-    return "{}";
-  return spmd::toPlan(plan, spmd::toMesh(module.lookupSymbol<spmd::MeshOp>(plan.getMesh()))).toJson(/*indent=*/0);
+    return std::nullopt;
+  return spmd::toPlan(plan, spmd::toMesh(module.lookupSymbol<spmd::MeshOp>(plan.getMesh())));
 }
 
 LogicalResult Driver::priceCommands(exec::ProgramOp program, ImageOptions &image) {
@@ -217,7 +217,10 @@ LogicalResult Driver::emitCode() {
   int64_t ranks = spmd::toMesh(module.lookupSymbol<spmd::MeshOp>(programs.front().getMeshAttr())).ranks();
   ImageOptions imageOptions;
   imageOptions.model = llvm::sys::path::stem(options.input).str();
-  imageOptions.plan = planText(module);
+  const std::optional<plan::Plan> plan = heldPlan(module);
+  imageOptions.plan = plan ? plan->toJson(/*indent=*/0) : "{}";
+  imageOptions.gradients = std::string(toString(plan ? plan->gradients : plan::GradientType::F32));
+  imageOptions.precision = options.precision;
   imageOptions.labelShift = labelShift(module);
   imageOptions.cpu = isForGpus() ? "" : processor->getTargetCPU().str();
   imageOptions.memory = targetOf(options).memory;

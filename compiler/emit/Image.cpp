@@ -416,6 +416,8 @@ FailureOr<Image> ImageBuilder::run(ArrayRef<exec::ProgramOp> programs) {
     tables.gpuCode += code.code;
   }
   header.tf32 = options.tf32;
+  header.precision = tables.string(options.precision);
+  header.gradients = tables.string(options.gradients);
   header.peak_flops = options.devicePeak * double(tables.mesh.ranks());
   header.training.label_shift = options.labelShift;
   header.training.seed = options.seed;

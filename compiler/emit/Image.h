@@ -39,8 +39,9 @@ struct ImageOptions {
   int64_t labelShift = 0;
   uint64_t seed = 0;
   bool tf32 = false;
-  double devicePeak = 0; /* FLOP/s of the device of a rank; 0: not known */
-  std::string machine;   /* that the commands' seconds are of, for people; empty: they have none */
+  std::string precision, gradients; /* types of products and of gradients, as in dtcc_image_header */
+  double devicePeak = 0;            /* FLOP/s of the device of a rank; 0: not known */
+  std::string machine;              /* that the commands' seconds are of, for people; empty: they have none */
   /// The kernels for GPUs: then the module's are marked `nvvm.kernel`, and the image has no table of pointers.
   std::vector<GpuModule> gpuModules;
 };

@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 19u
+#define DTCC_ABI_VERSION 20u
 
 /// Stands for no string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
@@ -452,9 +452,11 @@ typedef struct dtcc_image_header {
   uint32_t stage_axis; /* the mesh axis whose coordinate is a rank's stage; DTCC_NONE: there is one stage */
   uint32_t tf32;       /* GPUs: products of f32 may round their factors to 10 bits of mantissa */
   uint32_t machine;    /* string: what the commands' seconds are of, "8 x h100-sxm"; empty: they have none */
-  uint32_t tensors;  /* string: how the model's tensors are found and saved, as JSON (runtime/checkpoint/TensorTable.h),
-                        or empty: every state under its own name, in its own type */
-  double peak_flops; /* a second, of all ranks' devices by their data sheets; 0: not known */
+  uint32_t tensors; /* string: how the model's tensors are found and saved, as JSON (runtime/checkpoint/TensorTable.h),
+                       or empty: every state under its own name, in its own type */
+  uint32_t precision;   /* string: type of products, "f32", "bf16" or "fp16" */
+  uint32_t gradients;   /* string: type of gradients, "f32" or "bf16" */
+  double peak_flops;    /* a second, of all ranks' devices by their data sheets; 0: not known */
   dtcc_section strings; /* char, each NUL-terminated; a string is its byte offset here */
   dtcc_section axes;    /* dtcc_axis */
   dtcc_section communicators;

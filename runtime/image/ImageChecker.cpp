@@ -279,7 +279,8 @@ void checkGpuCode(const Image &image) {
 void checkTop(const Image &image) {
   const dtcc_image_header &header = image.header();
   RowChecker top(image, "header", 0);
-  for (uint32_t offset : {header.model, header.plan, header.cpu, header.weights, header.machine, header.tensors})
+  for (uint32_t offset : {header.model, header.plan, header.cpu, header.weights, header.machine, header.tensors,
+                          header.precision, header.gradients})
     top.string(offset, "name must be a string");
   top.require(header.training.label_shift >= 0 && header.training.label_shift <= mostShift,
               "labels must lie 0 to 2^31 positions behind their tokens", header.training.label_shift);

@@ -222,6 +222,12 @@ Start startOf(const Launch &launch, const Image &image, const Options &options, 
   start.begin = start.checkpoint->position();
   if (options.hasSeed)
     start.begin.seed = options.seed;
+  if (start.begin.best && hasOtherEvaluation(*start.checkpoint, identity)) {
+    start.begin.best.reset();
+    if (launch.process == 0)
+      std::cerr << "note: " << start.checkpoint->folder()
+                << " was written with evaluations of other data: the best model is looked for anew\n";
+  }
   if (const std::optional<uint64_t> &shuffle = start.begin.shuffle; options.trains() && shuffle != options.data.shuffle)
     fail("checkpoint ", start.checkpoint->folder(), " was written with ",
          shuffle ? "--shuffle=" + std::to_string(*shuffle) + ": give the same to go on"
@@ -248,6 +254,13 @@ int64_t stepsOf(const Batches &batches, int64_t epochs) {
     failWith(Status::Usage, "--epochs must make at most ", most, " steps, got: ", epochs, " passes of ",
              batches.stepsPerEpoch(), " steps");
   return epochs * batches.stepsPerEpoch();
+}
+
+/// Steps of so many passes in a run that goes on from a checkpoint of another batch. Its samples count, because the
+/// steps before had another number of them.
+int64_t stepsOf(const Batches &batches, int64_t epochs, const RunPosition &begin, int64_t batch) {
+  const int64_t left = std::max<int64_t>(0, stepsOf(batches, epochs) * batch - begin.samples);
+  return begin.step + (left + batch - 1) / batch;
 }
 
 /// Refuses a window of --profile without a step of this run in it.
@@ -361,10 +374,13 @@ struct Beginning {
 Beginning beginRun(const Launch &launch, const Image &image, const Options &options, const Batches &batches,
                    const RunIdentity &identity, Communicator *world) {
   const EvaluationOptions &evaluation = options.evaluation;
-  int64_t steps = options.steps > 0 ? options.steps : stepsOf(batches, std::max<int64_t>(options.epochs, 1));
+  const int64_t epochs = std::max<int64_t>(options.epochs, 1);
+  int64_t steps = options.steps > 0 ? options.steps : stepsOf(batches, epochs);
   if (world)
     checkAgreement(*world, termsOf(image, options, steps, batches.sampleCount(), identity));
   Start start = startOf(launch, image, options, identity, world);
+  if (options.steps == 0 && start.checkpoint && options.trains() && hasOtherBatch(*start.checkpoint, identity))
+    steps = stepsOf(batches, epochs, start.begin, image.training().batch);
   checkWindow(options, start.begin.step + 1, steps);
   if (!options.trains())
     steps = start.begin.step;
@@ -391,7 +407,8 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
   checkOutputs(options, launch.process == 0);
   const RunData data(image, options);
   // An evaluation alone, or generation, may start from what was trained by any optimizer on any data.
-  const RunIdentity identity = options.trains() ? identityOf(image, data.batches()) : RunIdentity();
+  const RunIdentity identity =
+      options.trains() ? identityOf(image, data.batches(), data.evaluation(), options.evaluation) : RunIdentity();
   auto onFailure = [&](const std::exception &error) {
     if (launch.launcher.empty())
       transport.abort(statusOf(error));

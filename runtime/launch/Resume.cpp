@@ -23,6 +23,14 @@
 namespace dtcc::rt {
 namespace {
 
+const char *const kBatch = "batch", *const kEvaluation = "evaluation", *const kLength = "length";
+
+/// Whether both have a setting, and another.
+bool differ(const RunIdentity &saved, const RunIdentity &own, const std::string &setting) {
+  auto was = saved.settings.find(setting), is = own.settings.find(setting);
+  return was != saved.settings.end() && is != own.settings.end() && was->second != is->second;
+}
+
 /// "adamw(0.9, 0.999, 1e-08, 0, 1, 1, 0)": the rule of an optimizer with its settings, in the order of LibraryOps.def.
 std::string ruleText(const Image &image, const dtcc_command &command) {
   std::string text = std::string(libraryOpMnemonic(command.op)) + "(";
@@ -81,10 +89,26 @@ std::string parametersText(const Image &image) {
 std::map<std::string, std::string> settingsOf(const Image &image) {
   const double clip = settingOf(image, {DTCC_LIB_GRAD_SCALE, DTCC_LIB_GRAD_UNSCALE});
   const double average = settingOf(image, {DTCC_LIB_AVERAGE});
-  return {{"batch", message("a batch of ", image.training().batch)},
-          {"clip", clip > 0 ? message("clipping to ", clip) : "no clipping"},
-          {"ema", average > 0 ? message("averages by ", average) : "no averages"},
-          {"parameters", parametersText(image)}};
+  const dtcc_image_header &header = image.header();
+  std::map<std::string, std::string> settings{
+      {kBatch, message("a batch of ", image.training().batch)},
+      {"clip", clip > 0 ? message("clipping to ", clip) : "no clipping"},
+      {"ema", average > 0 ? message("averages by ", average) : "no averages"},
+      {"gradients", message("gradients in ", image.string(header.gradients))},
+      {"parameters", parametersText(image)},
+      {"precision", message("products in ", header.tf32 ? "tf32" : image.string(header.precision))}};
+  if (const dtcc_training &training = image.training(); training.tokens > 0 && training.batch > 0)
+    settings[kLength] = message("samples of ", training.tokens / training.batch, " tokens");
+  return settings;
+}
+
+/// What the losses of evaluations are of. Only those of the same data can be compared.
+std::string evaluationText(const Image &image, const Batches &evaluated, const EvaluationOptions &options) {
+  std::string text;
+  for (const DataIdentity &each : evaluated.identities())
+    text += each.text() + ", ";
+  const int64_t all = evaluated.stepsPerEpoch(), batches = options.steps > 0 ? std::min(all, options.steps) : all;
+  return message(text, batches * image.training().batch, " samples", options.ofAverages ? " with averages" : "");
 }
 
 /// Says which settings of the checkpoint differ, and how; empty if none does.
@@ -95,8 +119,8 @@ std::string settingsNote(const RunIdentity &saved, const RunIdentity &own) {
       rulesOf(saved.optimizer) == rulesOf(own.optimizer))
     add(was, saved.optimizer), add(is, own.optimizer);
   for (const auto &[name, value] : own.settings)
-    if (auto at = saved.settings.find(name); at != saved.settings.end() && at->second != value)
-      add(was, at->second), add(is, value);
+    if (name != kEvaluation && name != kLength && differ(saved, own, name))
+      add(was, saved.settings.at(name)), add(is, value);
   return was.empty() ? "" : message("was written with ", printable(was), ", and this program has ", is);
 }
 
@@ -112,6 +136,9 @@ std::string differenceOf(const CheckpointReader &reader, const Options &options,
     return message("the optimizer ", rulesOf(saved.optimizer), ", and this program has ", rulesOf(identity.optimizer));
   if (options.hasSeed && options.seed != reader.position().seed)
     return message("--seed=", reader.position().seed, ", and --seed=", options.seed, " is given");
+  // A position in the data counts samples.
+  if (differ(saved, identity, kLength))
+    return message(saved.settings.at(kLength), ", and this program reads ", identity.settings.at(kLength));
   for (const DataIdentity &one : saved.data)
     for (const DataIdentity &other : identity.data)
       if (one.input == other.input && !(one == other))
@@ -124,7 +151,8 @@ std::string differenceOf(const CheckpointReader &reader, const Options &options,
 
 } // namespace
 
-RunIdentity identityOf(const Image &image, const Batches &batches) {
+RunIdentity identityOf(const Image &image, const Batches &batches, const Batches *evaluated,
+                       const EvaluationOptions &evaluation) {
   std::set<std::string> rules;
   for (const dtcc_command &command : image.commands())
     if (command.kind == DTCC_LIBRARY && dtcc_is_rule(command.op))
@@ -132,7 +160,17 @@ RunIdentity identityOf(const Image &image, const Batches &batches) {
   RunIdentity identity{{}, batches.identities(), settingsOf(image)};
   for (const std::string &rule : rules)
     identity.optimizer += (identity.optimizer.empty() ? "" : "; ") + rule;
+  if (evaluated)
+    identity.settings[kEvaluation] = evaluationText(image, *evaluated, evaluation);
   return identity;
+}
+
+bool hasOtherEvaluation(const CheckpointReader &reader, const RunIdentity &identity) {
+  return differ(reader.identity(), identity, kEvaluation);
+}
+
+bool hasOtherBatch(const CheckpointReader &reader, const RunIdentity &identity) {
+  return differ(reader.identity(), identity, kBatch);
 }
 
 FolderDisks findCheckpointDisks(const Options &options, Communicator &world) {

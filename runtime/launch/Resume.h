@@ -20,8 +20,10 @@
 
 namespace dtcc::rt {
 
-/// Identity of this program and its data. Several rules or settings of one program all count.
-RunIdentity identityOf(const Image &image, const Batches &batches);
+/// Identity of this program and its data. Several rules or settings of one program all count. `evaluated`: what is
+/// evaluated, or null.
+RunIdentity identityOf(const Image &image, const Batches &batches, const Batches *evaluated,
+                       const EvaluationOptions &evaluation);
 
 /// The checkpoint that the run goes on from, or null: it starts anew. All ranks of `world` call it; null: there is one
 /// process. `disks`: on which the folder lies. `speaks`: this is the first process. Throws Error if the folder holds
@@ -33,6 +35,11 @@ std::unique_ptr<CheckpointReader> chooseCheckpoint(const Options &options, const
 /// The disks on which the folder of checkpoints lies. All ranks of `world` call it, when rank 0 has made the folder.
 /// Throws Error, the same on all ranks, where hosts have folders of their own and --checkpoint-local is not given.
 FolderDisks findCheckpointDisks(const Options &options, Communicator &world);
+
+/// Whether the least loss of a checkpoint is that of another evaluation than those of this run.
+bool hasOtherEvaluation(const CheckpointReader &reader, const RunIdentity &identity);
+/// Whether the steps of a checkpoint had another batch than those of this run.
+bool hasOtherBatch(const CheckpointReader &reader, const RunIdentity &identity);
 
 } // namespace dtcc::rt
 

@@ -182,6 +182,7 @@ private:
     header.abi_version = DTCC_ABI_VERSION;
     header.stage_axis = DTCC_NONE;
     header.model = header.plan = header.cpu = header.weights = header.machine = header.tensors = DTCC_NONE;
+    header.precision = header.gradients = DTCC_NONE;
     if (!buckets.empty() && states.empty())
       state({}, {}, {});
     std::string strings("the command\0group\0", 18);

@@ -197,7 +197,8 @@ void TableChecker::state() {
 
 std::string TableChecker::run() {
   table = "header";
-  for (uint32_t name : {header.model, header.plan, header.cpu, header.weights, header.machine, header.tensors})
+  for (uint32_t name : {header.model, header.plan, header.cpu, header.weights, header.machine, header.tensors,
+                        header.precision, header.gradients})
     string(name);
   for (auto check : {&TableChecker::mesh, &TableChecker::memory, &TableChecker::work, &TableChecker::state})
     if (problem.empty())

@@ -23,6 +23,7 @@ ImageBuilder::ImageBuilder() : header{} {
   header.cpu = string("");
   header.weights = string("");
   header.machine = string("");
+  header.precision = header.gradients = string("f32");
   header.tensors = string("");
   header.stage_axis = DTCC_NONE;
 }
