@@ -33,6 +33,25 @@ static void noteCapacity(ModuleOp module, const plan::Plan &plan) {
         "--moe-capacity bounds nothing: the plan splits no experts over ep, and a rank has only its own rows");
 }
 
+/// Names options that hold a part of the plan and change nothing under it. A plan for one of several worlds may well
+/// have no ranks to which they apply.
+static void noteOptionsWithoutEffect(ModuleOp module, const Options &options, const plan::Plan &plan) {
+  if (!options.worlds.empty())
+    return;
+  auto changesNothing = [&](const Twine &option, const char *why) {
+    module.emitRemark("--") << option << " changes nothing: " << why;
+  };
+  if (options.zero > 0 && plan.withoutUnitAxes(plan.flatAxes).empty())
+    changesNothing("zero=" + Twine(options.zero), "the plan has no ranks that hold the same parameters");
+  const bool splitsPositions = !plan.withoutUnitAxes(plan.sequenceAxes).empty();
+  if (options.cpAttention != "auto" && !splitsPositions)
+    changesNothing("cp-attention=" + options.cpAttention, "the plan splits no positions over cp");
+  if (options.cpOrder != "auto" && !splitsPositions)
+    changesNothing("cp-order=" + options.cpOrder, "the plan splits no positions over cp");
+  if (options.moeDispatch != "auto" && llvm::none_of(plan.ops, [](const plan::OpPlan &op) { return op.dispatch; }))
+    changesNothing("moe-dispatch=" + options.moeDispatch, "the plan splits no experts over ep");
+}
+
 FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
   if (failed(checkExpertOptions(module, options)))
     return failure();
@@ -55,6 +74,7 @@ FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
                                  *ranks, options.cluster, plan->mesh.ranks()));
     if (options.moeCapacity >= 0)
       noteCapacity(module, *plan);
+    noteOptionsWithoutEffect(module, options, *plan);
     return MadePlan{std::move(*plan), {}};
   }
   FailureOr<SearchResult> result = searchBest(module, options, *request);
@@ -74,5 +94,6 @@ FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
     spmd::noteWholeOps(module, plan);
   if (options.moeCapacity >= 0)
     noteCapacity(module, plan);
+  noteOptionsWithoutEffect(module, options, plan);
   return MadePlan{std::move(plan), std::move(result->lowered)};
 }
