@@ -36,7 +36,13 @@ TokenCorpus::TokenCorpus(const std::string &option, const std::string &spec)
          " has one: for raw ids append :u8, :u16 or :u32");
 }
 
-std::unique_ptr<SampleSource> TokenCorpus::windows(int64_t length, int64_t shift, int64_t largestShift) const {
+std::unique_ptr<SampleSource> TokenCorpus::windows(int64_t length, int64_t shift, int64_t largestShift) {
+  const std::vector<TokenFile> &files = contents->files;
+  auto isShort = [&](const TokenFile &file) { return file.count() < length + largestShift; };
+  // Of files that are short documents nothing is trained on.
+  if (auto first = std::find_if(files.begin(), files.end(), isShort); first != files.end() && files.size() > 1)
+    shortNote = message(contents->option, ": ", std::count_if(first, files.end(), isShort), " of ", files.size(),
+                        " files are shorter than a window of ", length, " tokens and are left out, as ", first->path());
   return cutWindows(contents, length, shift, largestShift);
 }
 
@@ -72,6 +78,8 @@ std::vector<std::string> TokenCorpus::notes() const {
       tokens += file.count();
     lines.push_back(message(contents->option, ": ", tokens, " tokens in ", files.size(), " files"));
   }
+  if (!shortNote.empty())
+    lines.push_back(shortNote);
   if (!documentNote.empty())
     lines.push_back(documentNote);
   return lines;

@@ -26,19 +26,19 @@ public:
 
   /// Windows of `length` tokens, moved by `shift` tokens. Window r and its labels (moved by `largestShift`) both lie
   /// in one shard for every r below samples().
-  std::unique_ptr<SampleSource> windows(int64_t length, int64_t shift, int64_t largestShift) const;
+  std::unique_ptr<SampleSource> windows(int64_t length, int64_t shift, int64_t largestShift);
 
   /// Windows of `length` tokens from the starts of documents on, moved by `shift` tokens, with `padding` behind the
   /// ends of documents.
   std::unique_ptr<SampleSource> documentWindows(int64_t length, int64_t shift, DocumentMark mark, int64_t padding);
 
-  /// Lines for people: how many files and tokens there are, and which format was assumed.
+  /// Lines for people: how many files and tokens there are, which format was assumed, and what is not read.
   std::vector<std::string> notes() const;
 
 private:
   std::shared_ptr<TokenShards> contents;
   std::shared_ptr<const std::vector<DocumentExtent>> documents; /* once they are needed */
-  std::string documentNote;
+  std::string documentNote, shortNote;
 };
 
 } // namespace dtcc::rt

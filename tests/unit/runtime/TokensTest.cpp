@@ -97,6 +97,8 @@ TEST(Tokens, AWindowLiesInOneShard) {
     Batches batches(program.image(), {{}, spec, {}});
     EXPECT_EQ(batches.stepsPerEpoch(), 5);
     EXPECT_EQ(program.firstTokens(batches, 0, 6), (std::vector<int64_t>{0, 4, 8, 100, 104, 0}));
+    EXPECT_EQ(batches.notes().back(),
+              "--tokens: 1 of 3 files are shorter than a window of 4 tokens and are left out, as " + folder / "c.bin");
   }
   // All shards are shuffled as one.
   TokenModel program(1);
