@@ -49,15 +49,18 @@ static LogicalResult layerNormRule(OpBinder &node) {
   if (failed(dims))
     return failure();
   RankedTensorType statistics = statisticsType(x, *dims);
-  auto op = graph::LayerNormOp::create(
-      builder, emit.getLoc(), TypeRange{x->type, statistics, statistics}, emit.value(x), emit.value(scale),
-      emit.value(bias), builder.getDenseI64ArrayAttr(*dims), builder.getF64FloatAttr(node.real("epsilon", 1e-5)));
-  // The statistics keep the normalised dimensions, with size 1.
-  SmallVector<int64_t> kept(statistics.getShape());
-  kept.append(dims->size(), 1);
-  for (auto [i, value] : {std::pair(1u, Value(op.getMean())), std::pair(2u, Value(op.getRstd()))})
-    if (node.wants(i) && failed(node.result(i, emit.reshape(emit.fromValue(value), kept))))
+  double epsilon = node.real("epsilon", 1e-5);
+  auto op = graph::LayerNormOp::create(builder, emit.getLoc(), TypeRange{x->type, statistics, statistics},
+                                       emit.value(x), emit.value(scale), emit.value(bias),
+                                       builder.getDenseI64ArrayAttr(*dims), builder.getF64FloatAttr(epsilon));
+  // Statistics that the model reads are computed apart: those of the op have no gradient.
+  if (node.wants(1) || node.wants(2)) {
+    Tensor center = mean(emit, x, *dims, /*keep=*/true), centered = emit.sub(x, center);
+    Tensor variance = mean(emit, emit.mul(centered, centered), *dims, /*keep=*/true);
+    Tensor inverse = emit.unary<graph::RsqrtOp>(emit.add(variance, emit.scalar(epsilon, elementOf(x))));
+    if ((node.wants(1) && failed(node.result(1, center))) || (node.wants(2) && failed(node.result(2, inverse))))
       return failure();
+  }
   return node.result(0, emit.fromValue(op.getY()));
 }
 

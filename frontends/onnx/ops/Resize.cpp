@@ -49,8 +49,10 @@ struct Resampling {
     return crops() && (x < 0 || x > static_cast<double>(axis.from - 1));
   }
 
-  /// Position in the image of cell `i` of the result.
+  /// Position in the image of cell `i` of the result. Cells and the middles between them are exact.
   double position(const ResizedAxis &axis, int64_t i) const;
+  /// Position by the operator's formula, as it is rounded.
+  double roundedPosition(const ResizedAxis &axis, int64_t i) const;
   /// Weights of the cells floor(position) + first, + first + 1, ..
   SmallVector<double> weights(double ratio, double scale, int64_t &first) const;
   /// The matrix [to, from].
@@ -59,6 +61,14 @@ struct Resampling {
 } // namespace
 
 double Resampling::position(const ResizedAxis &axis, int64_t i) const {
+  // Scales are rounded to f32, so that the position of a cell may come out below it: the nearest cell, or whether one
+  // is inside of the image, would then be another.
+  constexpr double kRounding = 0x1p-22;
+  double x = roundedPosition(axis, i), exact = std::round(2 * x) / 2;
+  return std::abs(x - exact) <= kRounding * (std::abs(x) + 1) ? exact : x;
+}
+
+double Resampling::roundedPosition(const ResizedAxis &axis, int64_t i) const {
   double x = static_cast<double>(i), from = static_cast<double>(axis.from), length = axis.scale * from;
   if (place == "align_corners")
     return axis.to == 1 ? 0 : x * (from - 1) / (length - 1);
