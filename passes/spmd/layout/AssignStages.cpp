@@ -47,8 +47,13 @@ public:
 
   LogicalResult run() {
     SmallVector<Operation *> ops;
-    for (Operation &op : body)
+    // Differentiation keeps a forward op whose value another one replaces: the plan has the layout of its gradient.
+    llvm::DenseSet<Operation *> replaced;
+    for (Operation &op : body) {
       ops.push_back(&op);
+      if (isOpTriviallyDead(&op))
+        replaced.insert(&op);
+    }
     for (Operation *op : ops)
       mark(op);
     for (graph::BarrierOp barrier : llvm::to_vector(body.getOps<graph::BarrierOp>()))
@@ -65,7 +70,7 @@ public:
           operand.set(inStage(operand.get(), *stage));
     // Copies too: a stage that reads a parameter owns it, and waits for it with the other owners.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-      if (isOpTriviallyDead(&op))
+      if (isOpTriviallyDead(&op) && !replaced.contains(&op))
         op.erase();
     return checkGradients();
   }
