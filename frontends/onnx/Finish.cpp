@@ -245,6 +245,10 @@ static void classifyStates(func::FuncOp function, const SourceFile &source, Stat
   // Weights may stand in Constant nodes, but those of a file whose weights are initializers are masks and tables.
   const bool trainsConstants = isGuessed && !storesMatrices(source);
   SmallVector<std::string> trainedConstants, keptConstants;
+  // Who lets all parameters train means others too that match, and hears that these do not.
+  auto isMeant = [&](StringRef name) {
+    return (options.trainable.empty() || matches(options.trainable, name)) && !matches(options.freeze, name);
+  };
   llvm::erase_if(states.all(), [&](State &state) {
     Operation *read = state.read->value.getDefiningOp();
     const ManifestEntry *entry = manifest.find(state.name);
@@ -269,8 +273,7 @@ static void classifyStates(func::FuncOp function, const SourceFile &source, Stat
       trainable = parameter && matches(options.trainable, state.name);
     if (matches(options.freeze, state.name))
       trainable = false;
-    if (isFrequency && !parameter && isGuessed && options.trainable.empty() &&
-        !StringRef(state.name).ends_with("inv_freq") && !matches(options.freeze, state.name))
+    if (isFrequency && !parameter && isGuessed && !StringRef(state.name).ends_with("inv_freq") && isMeant(state.name))
       emitRemark(source.model.loc()) << "'" << state.name
                                      << "' holds frequencies behind a sine, as rotary embeddings have, and does not "
                                         "train: --trainable='*' --trainable="
