@@ -19,11 +19,13 @@ class Refused(Exception):
     """A command ended with a message for the user."""
 
 
-def call(words, folder, notes=None):
-    """Runs a command in a folder. Its notes and warnings go behind `notes`."""
+def call(words, folder, notes=None, environment={}):
+    """Runs a command in a folder. Its notes and warnings go behind `notes`, and `environment` beside the variables that
+    there are."""
     name = os.path.basename(words[0])
     try:
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=SECONDS)
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=SECONDS,
+                              env={**os.environ, **environment})
     except subprocess.TimeoutExpired:
         raise Failed(f"{name} takes more than {SECONDS} s")
     if notes is not None:

@@ -13,14 +13,18 @@ import numpy
 import torch
 import torch.nn.functional as F
 
-import layer_operations  # Puts its operations into the table.
+import further_operations  # These put their operations into the table.
+import layer_operations
+import rarer_operations
 from random_graphs import MOST_RANK, OPERATIONS, RandomGraph, Unfit, integers, number, operation
 
-def build(seed, size=10):
-    """The graph of a seed, with as many operations as `size` says, or fewer if few fit."""
+def build(seed, size=10, often=()):
+    """The graph of a seed, with as many operations as `size` says, or fewer if few fit. Those that are named are every second."""
     graph, made = RandomGraph(seed), 0
+    named = [each for each in OPERATIONS if each[0].__name__ in often]
     for _ in range(20 * size):
-        (function, fits), before = graph.draw.choice(OPERATIONS), len(graph.nodes)
+        table = named if named and graph.draw.random() < 0.5 else OPERATIONS
+        (function, fits), before = graph.draw.choice(table), len(graph.nodes)
         try:
             results = function(graph, graph.pick(fits))
         except Unfit:

@@ -17,9 +17,12 @@ import numpy
 import onnx
 import torch
 
+import older_sets
+
 OPERATIONS = []
-JUMPS = {"ArgMax", "Ceil", "Floor", "GRU", "GlobalMaxPool", "Greater", "GreaterOrEqual", "LSTM", "Less", "LessOrEqual", "Max",
-         "MaxPool", "Min", "RNN", "ReduceMax", "ReduceMin", "Round", "Scan", "Sign", "TopK"}
+JUMPS = {"ArgMax", "ArgMin", "Ceil", "Floor", "GRU", "GlobalMaxPool", "Greater", "GreaterOrEqual", "Hardmax", "LSTM", "Less",
+         "LessOrEqual", "Max", "MaxPool", "Min", "Mod", "RNN", "ReduceMax", "ReduceMin", "Round", "Scan", "Sign", "TopK"}
+KINDS = {"float64": onnx.TensorProto.DOUBLE, "float16": onnx.TensorProto.FLOAT16, "bfloat16": onnx.TensorProto.BFLOAT16}
 MOST_CELLS, MOST_RANK, LARGEST = 6000, 5, 20.0
 
 
@@ -67,6 +70,7 @@ class Node:
     attributes: dict
     domain: str = ""
     inner: int = 0  # so many operands at the end are read by graphs inside of the attributes alone
+    form: tuple = None  # operands and attributes as the operator set of the graph writes them
 
     @property
     def jumps(self):
@@ -79,9 +83,11 @@ class RandomGraph:
         self.draw, self.numbers = random.Random(seed), numpy.random.default_rng(seed)
         self.nodes, self.inputs, self.parameters, self.constants, self.pool, self.losses = [], [], [], [], [], []
         self.normalizes_batch = False  # Statistics of a batch: those of a micro-batch are others.
-        self.has_experts, self.opset = False, 23
-        self.count = 0
+        self.has_known_statistics, self.has_experts, self.opset = False, False, 23
+        self.count, self.sizes = 0, {}  # sizes: of dimensions besides the batch that the file leaves open, when it is written
         choose = self.draw.choice
+        self.older = choose(older_sets.SETS) if self.draw.random() < 0.4 else None  # an operator set that the graph must fit
+        self.kind = choose(list(KINDS)) if self.draw.random() < 0.15 else "float32"  # of all floats but the data
         self.batch = choose([4] * 14 + [8, 8, 8, 6, 3])
         x = self.numbers.standard_normal([self.batch] + [choose([1, 2, 3, 4, 5, 6, 8]) for _ in range(choose([1, 2, 2, 3, 3]))])
         x = self.input("x", (numpy.round(x * 2) / 2 if self.draw.random() < 0.25 else x).astype(numpy.float32))  # ties
@@ -93,6 +99,8 @@ class RandomGraph:
         self.labels = self.input("labels", labels)
         self.mask = self.input("mask", self.numbers.random([self.batch, sequence]) < 0.6)
         self.lengths = self.input("lengths", self.numbers.integers(1, sequence + 1, [self.batch]).astype(numpy.int32))
+        table = self.numbers.standard_normal([choose([1, 2, 3, 4, 6]), choose([1, 2, 3])]).astype(numpy.float32)
+        self.table = self.input("table", table, batched=False)
         self.put(x)
         self.put(self.node("Mul", [x, self.parameter_for(x)], torch.mul))
         table = self.parameter([self.classes, choose([1, 2, 3, 4, 8])])
@@ -103,16 +111,21 @@ class RandomGraph:
         self.count += 1
         return f"{letter}{self.count}"
 
-    def input(self, name, cells):
+    def input(self, name, cells, batched=True):
         cells = torch.tensor(cells)
-        self.inputs.append(Value(name, cells.double() if cells.is_floating_point() else cells, True))
+        self.inputs.append(Value(name, self.stored(cells) if cells.is_floating_point() else cells, batched))
         return self.inputs[-1]
+
+    def stored(self, cells):
+        """Floats that the type of the graph holds, in double precision."""
+        return cells.to(getattr(torch, self.kind)).double()
 
     def constant(self, cells):
         """A constant of float32, int64 or booleans."""
         cells = torch.tensor(numpy.asarray(cells))
-        kind = torch.double if cells.is_floating_point() else torch.bool if cells.dtype == torch.bool else torch.long
-        self.constants.append(Value(self.name("c"), cells.to(kind), False))
+        kind = torch.bool if cells.dtype == torch.bool else torch.long
+        cells = self.stored(cells) if cells.is_floating_point() else cells.to(kind)
+        self.constants.append(Value(self.name("c"), cells, False))
         return self.constants[-1]
 
     def parameter(self, shape, scale=1.0):
@@ -120,7 +133,7 @@ class RandomGraph:
         same = [p for p in self.parameters if p.shape == list(shape)]
         if same and self.draw.random() < 0.4:
             return self.draw.choice(same)
-        cells = torch.tensor((self.numbers.standard_normal(shape) * scale).astype(numpy.float32)).double()
+        cells = self.stored(torch.tensor((self.numbers.standard_normal(shape) * scale).astype(numpy.float32)))
         self.parameters.append(Value(self.name("p"), cells.requires_grad_(), False))
         if self.draw.random() < 0.3:
             self.put(self.parameters[-1])
@@ -135,11 +148,18 @@ class RandomGraph:
     def node(self, kind, operands, compute, results=1, batched=None, domain="", inner=0, **attributes):
         """Adds a node. An operand is a value, or None for one that is left out. Graphs inside of the attributes may read the
         last `inner` operands by their names."""
+        form = None
+        if self.older and not domain:
+            try:
+                form = older_sets.form(kind, operands[:len(operands) - inner], attributes, self.older, self.constants)
+            except older_sets.Newer:
+                raise Unfit
+            compute = older_sets.meaning(kind, compute, attributes, self.older)
         there = [operand for operand in operands if operand]
         cells = compute(*(operand.cells for operand in there))
         batched = any(operand.batched for operand in there) if batched is None else batched
         made = [Value(self.name("v"), each, batched) for each in (cells if results > 1 else [cells])]
-        self.nodes.append(Node(kind, operands, made, compute, attributes, domain, inner))
+        self.nodes.append(Node(kind, operands, made, compute, attributes, domain, inner, form))
         return made[0] if results == 1 else made
 
     def put(self, value):
@@ -191,6 +211,8 @@ class RandomGraph:
         self.prune()
         made = [value for node in self.nodes for value in node.results if value.batched and value.cells.requires_grad]
         self.outputs = self.draw.sample(made, min(len(made), self.draw.choice([0, 0, 0, 1, 2])))
+        if self.draw.random() < 0.15:
+            self.outputs.append(self.losses[0])  # The file does not tell by itself which of the scalars is the loss.
 
     def prune(self):
         """Removes what the loss does not reach."""
@@ -205,30 +227,66 @@ class RandomGraph:
 
     def write(self, folder):
         """The model and its data."""
-        helper = onnx.helper
+        helper, floats, kind = onnx.helper, onnx.TensorProto.FLOAT, KINDS.get(self.kind, onnx.TensorProto.FLOAT)
         os.makedirs(os.path.join(folder, "data"), exist_ok=True)
-        tensor, inputs = helper.make_tensor_value_info, []
-        def cells_of(value):
-            cells = value.cells.detach().numpy()
-            return cells.astype(numpy.float32) if value.cells.is_floating_point() else cells
+        tensor, inputs, nodes, functions = helper.make_tensor_value_info, [], [], []
         for value in self.inputs:
-            cells = cells_of(value)
-            inputs.append(tensor(value.name, helper.np_dtype_to_tensor_dtype(cells.dtype), ["batch", *value.shape[1:]]))
-            numpy.save(os.path.join(folder, "data", value.name + ".npy"), cells)
+            cells = value.cells.numpy()
+            cells = cells.astype(numpy.float32) if value.cells.is_floating_point() else cells
+            name = value.name
+            if kind != floats and value.cells.is_floating_point():
+                name += "_data"
+                nodes.append(helper.make_node("Cast", [name], [value.name], to=kind))
+            shape = [*(["batch"] if value.batched else []), *value.shape[int(value.batched):]]
+            for axis in range(len(shape)):
+                if self.draw.random() < 0.15 and shape[axis] != "batch":
+                    symbol = f"{value.name}_{axis}"
+                    self.sizes[symbol], shape[axis] = shape[axis], symbol
+            inputs.append(tensor(name, helper.np_dtype_to_tensor_dtype(cells.dtype), shape))
+            numpy.save(os.path.join(folder, "data", name + ".npy"), cells)
         def stored(value):
-            return onnx.numpy_helper.from_array(cells_of(value), value.name)
+            cells = value.cells.detach().numpy()
+            return helper.make_tensor(value.name, kind, cells.shape, cells.ravel()) if value.cells.is_floating_point() else \
+                onnx.numpy_helper.from_array(cells, value.name)
         # Constants have nodes of their own: what is stored beside the nodes is trained.
-        nodes = [helper.make_node("Constant", [], [value.name], value=stored(value)) for value in self.constants]
+        nodes += [helper.make_node("Constant", [], [value.name], value=stored(value)) for value in self.constants]
         for node in self.nodes:
-            read = [value.name if value else "" for value in node.operands[:len(node.operands) - node.inner]]
-            nodes.append(helper.make_node(node.kind, read, [result.name for result in node.results], domain=node.domain,
-                                          name=f"{node.kind}_{node.results[0].name}", **node.attributes))
-        outputs = [tensor(self.loss.name, onnx.TensorProto.FLOAT, [])]
-        outputs += [tensor(value.name, onnx.TensorProto.FLOAT, None) for value in self.outputs]
+            operands, attributes = node.form or (node.operands[:len(node.operands) - node.inner], node.attributes)
+            if node.kind == "Cast" and attributes["to"] == floats:
+                attributes = {"to": kind}
+            for body in attributes.values():
+                for info in [*body.input, *body.output] if isinstance(body, onnx.GraphProto) else []:
+                    if info.type.tensor_type.elem_type == floats:
+                        info.type.tensor_type.elem_type = kind
+            made = helper.make_node(node.kind, [value.name if value else "" for value in operands],
+                                    [result.name for result in node.results], domain=node.domain,
+                                    name=f"{node.kind}_{node.results[0].name}", **attributes)
+            if not node.domain and not node.inner and self.draw.random() < 0.05:
+                made = self.in_function(made, functions)
+            nodes.append(made)
+        outputs = [tensor(value.name, kind, None if value.batched else []) for value in [self.loss, *self.outputs]]
         graph = helper.make_graph(nodes, "random", inputs, outputs, [stored(value) for value in self.parameters])
-        domains = {"": self.opset, **{node.domain: 1 for node in self.nodes if node.domain}}
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid(*each) for each in domains.items()], ir_version=10)
+        domains = {"": self.older or self.opset, **{node.domain: 1 for node in self.nodes if node.domain}}
+        domains.update({"local": 1} if functions else {})
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid(*each) for each in domains.items()], ir_version=10,
+                                  functions=functions)
         onnx.save(model, os.path.join(folder, "model.onnx"))
+
+    def in_function(self, node, functions):
+        """A call of a function of the model around a node, which may get the node's attributes."""
+        helper, name, passed = onnx.helper, f"f{len(functions)}", {}
+        body = onnx.NodeProto()
+        body.CopyFrom(node)
+        if self.draw.random() < 0.5:
+            passed = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+            for each in body.attribute:
+                kind, own = each.type, each.name
+                each.Clear()
+                each.name, each.type, each.ref_attr_name = own, kind, own
+        read = list(dict.fromkeys(each for each in node.input if each))
+        functions.append(helper.make_function("local", name, read, list(node.output), [body],
+                                              [helper.make_opsetid("", self.older or self.opset)], list(passed)))
+        return helper.make_node(name, read, list(node.output), domain="local", name=node.name, **passed)
 
     def train(self, steps, rate, dtype=torch.float64, rounding=None):
         """PyTorch's losses of some steps of SGD, and the gradients of the first by the name of the parameter. Each result of a
