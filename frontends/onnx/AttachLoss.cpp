@@ -231,10 +231,9 @@ FailureOr<Tensor> dtcc::onnx::attachLoss(const BuiltFunction &built) {
   } else if (kind->name == "l1") {
     cells = emitter.unary<graph::AbsOp>(emitter.sub(x, y));
   } else {
-    // -y log p - (1 - y) log(1 - p) of p = logistic(x), without overflow: max(x, 0) - x y + log(1 + exp(-|x|)).
-    Tensor small = emitter.unary<graph::ExpOp>(emitter.unary<graph::NegOp>(emitter.unary<graph::AbsOp>(x)));
-    Tensor log = emitter.unary<graph::LogOp>(emitter.add(emitter.scalar(1, elementOf(x)), small));
-    cells = emitter.add(emitter.sub(emitter.unary<graph::ReluOp>(x), emitter.mul(x, y)), log);
+    // -y log p - (1 - y) log(1 - p) of p = logistic(x). Scores of 0, as those of a layer that starts with zeros, have
+    // the gradient 1/2 - y.
+    cells = emitter.sub(softplus(emitter, x), emitter.mul(x, y));
   }
   Tensor loss = mean(emitter, cells, llvm::to_vector(llvm::seq<int64_t>(0, rankOf(x))), /*keep=*/false);
   if (!loss)

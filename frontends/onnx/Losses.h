@@ -18,6 +18,8 @@ namespace dtcc::onnx {
 
 /// Mean cross entropy with its sum and count; classes are the last dimension of `logits` [i.., c], `labels` is [i..].
 Tensor crossEntropy(Emitter &emit, Tensor logits, Tensor labels, std::optional<int64_t> ignoreIndex);
+/// log(1 + exp(x)), whose gradient is sigmoid(x) at 0 too. Null if `x` is.
+Tensor softplus(Emitter &emit, const Tensor &x);
 
 } // namespace dtcc::onnx
 

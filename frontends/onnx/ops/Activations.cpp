@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Losses.h"
 #include "frontends/onnx/Rules.h"
 
 using namespace mlir;
@@ -70,7 +71,7 @@ static LogicalResult preluRule(OpBinder &node) {
 
 /// log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), which neither overflows nor vanishes below 0. The slopes of one
 /// side at 0 add up to 1/2, so that the gradient is sigmoid(x) there too. Null if `x` is.
-static Tensor softplus(Emitter &emit, const Tensor &x) {
+Tensor dtcc::onnx::softplus(Emitter &emit, const Tensor &x) {
   if (!x)
     return nullptr;
   Tensor zero = emit.scalar(0, elementOf(x)), isAbove = emit.compare(graph::Predicate::gt, x, zero);
