@@ -106,15 +106,19 @@ template <bool loads> void buildAccess(Decoder &decoder, const Instruction &inst
   if (parts.size() != code.count)
     decoder.wrong(instruction.line, "'" + instruction.text() + "' has another number of registers");
   code.flag = type == Type::S8 || type == Type::S16 || type == Type::S32;
-  code.width = 0;
+  // Numbers, and what is loaded for nobody, are as wide as the registers beside them.
+  unsigned width = code.bytes;
+  for (const Operand &part : parts)
+    width = decoder.widthOf(part).value_or(width);
+  code.width = uint8_t(width);
   std::vector<uint32_t> places;
   for (const Operand &part : parts) {
-    unsigned width = decoder.widthOf(part).value_or(code.bytes);
-    if (code.width && width != code.width)
+    std::optional<unsigned> own = decoder.widthOf(part);
+    if (own && *own != width)
       decoder.wrong(instruction.line, "'" + instruction.text() + "' has registers of several sizes");
-    code.width = uint8_t(width);
-    places.push_back(loads ? decoder.destination(instruction, part, code.bytes, true)
-                           : decoder.source(instruction, part, code.bytes, true));
+    unsigned needed = own ? code.bytes : width;
+    places.push_back(loads ? decoder.destination(instruction, part, needed, true)
+                           : decoder.source(instruction, part, needed, true));
   }
   code.list = decoder.list(places);
   decoder.address(instruction, instruction.operands[loads ? 1 : 0], code);

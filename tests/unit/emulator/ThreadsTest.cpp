@@ -136,6 +136,11 @@ TEST(Threads, SpacesAndGenericAddresses) {
       each(64, [](uint32_t i) { return i + 70; }));
 }
 
+TEST(Threads, NumbersAreStoredBesideRegisters) {
+  EXPECT_EQ(run("st.global.b32 [%d4], 0; st.global.v2.b8 [%d4], {5, %r0};", 32),
+            each(32, [](uint32_t i) { return 5 + (i << 8); }));
+}
+
 TEST(Threads, Atomics) {
   std::vector<uint32_t> sums =
       run("atom.global.add.u32 %r1, [%d1], %r0; red.global.max.s32 [%d1+4], %r0;\n"
