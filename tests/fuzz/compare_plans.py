@@ -77,6 +77,8 @@ def train(given, plan, rate, graph, folder):
     options += ["--bind=" + ",".join(f"{name}={size}" for name, size in sizes.items()), f"--mesh={mesh}", "--optimizer=sgd:lr=1"]
     # A vector that is multiplied before a sine counts as frequencies, which train if they are named.
     options += [f"--trainable={value.name}" for value in graph.parameters]
+    if graph.attached:
+        options += [f"--loss={graph.attached}"]
     if not all(value.batched for value in graph.outputs):
         options += [f"--loss-output={graph.loss.name}"]
     if given.emulator:
@@ -140,7 +142,7 @@ def compare(seed, given, counts):
     if plans[0].isdigit():
         draw, count = random.Random(seed), int(given.plans[0])
         plans = draw.sample(GPU_PLANS if given.emulator else PLANS, count)
-        if not given.emulator and graph.has_experts:
+        if graph.has_experts:
             plans = draw.sample(EXPERT_PLANS, (count + 1) // 2) + plans[:count // 2]
     _, slopes = graph.train(1, 0)
     rate = float(f"{0.02 / max(1, *(numpy.abs(slope).max() for slope in slopes.values())):.3g}")

@@ -16,6 +16,7 @@ from typing import Callable
 import numpy
 import onnx
 import torch
+import torch.nn.functional as F
 
 import older_sets
 
@@ -84,11 +85,12 @@ class RandomGraph:
         self.nodes, self.inputs, self.parameters, self.constants, self.pool, self.losses = [], [], [], [], [], []
         self.normalizes_batch = False  # Statistics of a batch: those of a micro-batch are others.
         self.has_known_statistics, self.has_experts, self.opset = False, False, 23
+        self.attached = None  # a loss by the command line
         self.count, self.sizes = 0, {}  # sizes: of dimensions besides the batch that the file leaves open, when it is written
         choose = self.draw.choice
         self.older = choose(older_sets.SETS) if self.draw.random() < 0.4 else None  # an operator set that the graph must fit
         self.kind = choose(list(KINDS)) if self.draw.random() < 0.15 else "float32"  # of all floats but the data
-        self.batch = choose([4] * 14 + [8, 8, 8, 6, 3])
+        self.batch = choose([4] * 14 + [8, 8, 8, 6, 3, 2, 1, 5])
         x = self.numbers.standard_normal([self.batch] + [choose([1, 2, 3, 4, 5, 6, 8]) for _ in range(choose([1, 2, 2, 3, 3]))])
         x = self.input("x", (numpy.round(x * 2) / 2 if self.draw.random() < 0.25 else x).astype(numpy.float32))  # ties
         sequence, self.classes = choose([1, 2, 4, 6, 7]), choose([3, 5, 8])
@@ -185,8 +187,39 @@ class RandomGraph:
         axis = self.draw.choice(axes)
         return axis, axis - x.rank if self.draw.random() < 0.4 else axis
 
+    def attach_loss(self):
+        """Ends the graph in a value, whose loss and target the command line names."""
+        ends = [value for value in self.pool[::-1] if value.batched and value.rank > 1 and value.cells.requires_grad]
+        if not ends:
+            return False
+        value, kind = ends[0], self.draw.choice(["mse", "l1", "bce", "cross_entropy"])
+        if kind == "cross_entropy":
+            axis = self.draw.choice(value.free)
+            classes, shape = value.shape[axis], value.shape[:axis] + value.shape[axis + 1:]
+            if classes < 2:
+                return False
+            smoothing = self.draw.choice([0.0, 0.25])
+            target = self.numbers.integers(0, classes, shape)
+            target[self.numbers.random(shape) < 0.2] = -7
+            target.flat[0] = 0
+            text = f"logits={value.name},labels=target,axis={axis - value.rank},ignore_index=-7,label_smoothing={smoothing}"
+            def compute(x, t):
+                return F.cross_entropy(x.movedim(axis, 1), t, ignore_index=-7, label_smoothing=smoothing)
+        else:
+            target = self.numbers.random(value.shape).astype(numpy.float32)
+            target = numpy.round(target) if kind == "bce" else target
+            compute = {"mse": F.mse_loss, "l1": F.l1_loss, "bce": F.binary_cross_entropy_with_logits}[kind]
+            text = f"logits={value.name},labels=target" if kind == "bce" else f"prediction={value.name},target=target"
+        self.target = self.input("target", target)
+        self.loss = self.node(kind, [value, self.target], compute, batched=False, domain="attached")
+        self.prune()
+        self.attached, self.outputs = f"{kind}:{text}", []
+        return True
+
     def add_loss(self):
         """The loss: a sum of the losses so far and of one for each value that nothing reads."""
+        if self.draw.random() < 0.1 and not self.losses and self.kind == "float32" and self.attach_loss():
+            return
         read = {operand for node in self.nodes for operand in node.operands}
         ends = [value for value in self.pool if value not in read and value.cells.requires_grad]
         if not any(value.batched for value in ends):
@@ -233,10 +266,17 @@ class RandomGraph:
         for value in self.inputs:
             cells = value.cells.numpy()
             cells = cells.astype(numpy.float32) if value.cells.is_floating_point() else cells
-            name = value.name
-            if kind != floats and value.cells.is_floating_point():
+            if self.attached and value is self.target:  # The file does not have it.
+                numpy.save(os.path.join(folder, "data", "target.npy"), cells)
+                continue
+            name, inside = value.name, kind if value.cells.is_floating_point() else helper.np_dtype_to_tensor_dtype(cells.dtype)
+            if cells.dtype == numpy.int64 and self.draw.random() < 0.2:
+                cells = cells.astype(self.draw.choice([numpy.int8, numpy.int16, numpy.int32]))
+            elif cells.dtype == numpy.float32 and self.draw.random() < 0.05:
+                cells = cells.astype(numpy.float64)
+            if inside != helper.np_dtype_to_tensor_dtype(cells.dtype):
                 name += "_data"
-                nodes.append(helper.make_node("Cast", [name], [value.name], to=kind))
+                nodes.append(helper.make_node("Cast", [name], [value.name], to=inside))
             shape = [*(["batch"] if value.batched else []), *value.shape[int(value.batched):]]
             for axis in range(len(shape)):
                 if self.draw.random() < 0.15 and shape[axis] != "batch":
@@ -248,9 +288,13 @@ class RandomGraph:
             cells = value.cells.detach().numpy()
             return helper.make_tensor(value.name, kind, cells.shape, cells.ravel()) if value.cells.is_floating_point() else \
                 onnx.numpy_helper.from_array(cells, value.name)
-        # Constants have nodes of their own: what is stored beside the nodes is trained.
-        nodes += [helper.make_node("Constant", [], [value.name], value=stored(value)) for value in self.constants]
+        # Floats that are constants have nodes of their own: those that are stored beside the nodes are trained.
+        beside = [value for value in self.constants if not value.cells.is_floating_point() and self.draw.random() < 0.3]
+        nodes += [helper.make_node("Constant", [], [value.name], value=stored(value)) for value in self.constants
+                  if value not in beside]
         for node in self.nodes:
+            if node.domain == "attached":
+                continue
             operands, attributes = node.form or (node.operands[:len(node.operands) - node.inner], node.attributes)
             if node.kind == "Cast" and attributes["to"] == floats:
                 attributes = {"to": kind}
@@ -264,9 +308,13 @@ class RandomGraph:
             if not node.domain and not node.inner and self.draw.random() < 0.05:
                 made = self.in_function(made, functions)
             nodes.append(made)
-        outputs = [tensor(value.name, kind, None if value.batched else []) for value in [self.loss, *self.outputs]]
-        graph = helper.make_graph(nodes, "random", inputs, outputs, [stored(value) for value in self.parameters])
-        domains = {"": self.older or self.opset, **{node.domain: 1 for node in self.nodes if node.domain}}
+        end = self.nodes[-1].operands[0] if self.attached else self.loss
+        outputs = [tensor(value.name, kind, None if value.batched else []) for value in [end, *self.outputs]]
+        initializers = [stored(value) for value in self.parameters + beside]
+        if self.draw.random() < 0.1:  # as files of before IR version 4 name them
+            inputs += [tensor(each.name, each.data_type, each.dims) for each in initializers]
+        graph = helper.make_graph(nodes, "random", inputs, outputs, initializers)
+        domains = {"": self.older or self.opset, **{node.domain: 1 for node in self.nodes if node.domain not in ("", "attached")}}
         domains.update({"local": 1} if functions else {})
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid(*each) for each in domains.items()], ir_version=10,
                                   functions=functions)

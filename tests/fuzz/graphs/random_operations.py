@@ -432,6 +432,8 @@ def norm(graph, x):
     channels = x.shape[1]
     scales = [x, graph.parameter([channels]), graph.parameter([channels])]
     if kind == "BatchNormalization":
+        if graph.batch == 1:
+            raise Unfit  # PyTorch refuses one value for a channel.
         graph.normalizes_batch = True
         statistics = [graph.constant(numpy.full(channels, each, numpy.float32)) for each in (0, 1)]
         def compute(x, w, b, mean, variance):

@@ -108,8 +108,9 @@ def long_recurrence(graph, x):
             y, h, c = y.permute(2, 0, 1, 3), h.transpose(0, 1), c.transpose(0, 1)
         return (y, h, c) if kind == "LSTM" else (y, h)
     more = {"linear_before_reset": reset} if kind == "GRU" else {"activations": ["Relu"] * count} if relu else {}
+    more.update({"layout": 1} if first else {})
     operands, results = ([x, w, r, b, None, h0, c0], 3) if kind == "LSTM" else ([x, w, r, b, None, h0], 2)
-    found = graph.node(kind, operands, compute, results, batched=bool(first), hidden_size=hidden, direction=direction, **({"layout": 1} if first else {}), **more)
+    found = graph.node(kind, operands, compute, results, batched=bool(first), hidden_size=hidden, direction=direction, **more)
     read = draw.sample(found, draw.randint(1, len(found)))
     if first:
         return read
