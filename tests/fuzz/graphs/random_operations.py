@@ -430,10 +430,10 @@ def norm(graph, x):
         return graph.node(kind, [x, graph.parameter(shape), graph.parameter(shape)],
                           lambda x, w, b: F.layer_norm(x, shape, w, b, eps), axis=written, epsilon=eps)
     channels = x.shape[1]
+    if graph.batch == 1:
+        raise Unfit  # PyTorch refuses one value for a channel.
     scales = [x, graph.parameter([channels]), graph.parameter([channels])]
     if kind == "BatchNormalization":
-        if graph.batch == 1:
-            raise Unfit  # PyTorch refuses one value for a channel.
         graph.normalizes_batch = True
         statistics = [graph.constant(numpy.full(channels, each, numpy.float32)) for each in (0, 1)]
         def compute(x, w, b, mean, variance):
