@@ -190,10 +190,14 @@ FailureOr<double> SequencePlacer::run(SequenceExchange exchange, Write write) {
     Axes whole = factor ? plan.axesOf(plan.findOp(origin), *factor) : Axes();
     llvm::append_range(whole, axes);
     bool divides = factor && map.factors[*factor].size % plan.mesh.product(whole) == 0;
+    if (exchange == SequenceExchange::AllToAll && !factor)
+      return forward->emitError("all-to-all over ")
+             << llvm::join(axes, ",")
+             << " shares out heads, and this has none: take --cp-attention=gather, or leave it out";
     if (exchange == SequenceExchange::AllToAll && !divides)
       return forward->emitError("all-to-all over ")
              << llvm::join(axes, ",") << " needs heads that divide by " << plan.mesh.product(whole)
-             << ", got: " << (factor ? map.factors[*factor].size : 0);
+             << ", got: " << map.factors[*factor].size;
     if (divides)
       exchanged = total(*factor);
     // With equal bytes the all-to-all is better: causal work is the same on all ranks.
