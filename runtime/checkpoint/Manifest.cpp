@@ -190,6 +190,8 @@ std::string manifestText(const Image &image, const RunPosition &position, const 
     json["shuffle"] = *position.shuffle;
   if (position.best)
     json["best_loss"] = *position.best;
+  if (position.epochShift != 0)
+    json["epoch_shift"] = position.epochShift;
   if (position.skipped > 0)
     json["skipped"] = position.skipped;
   if (!position.gradNorms.empty())
@@ -269,6 +271,8 @@ Manifest parseManifest(std::string_view text, const std::string &path) {
     manifest.identity = readIdentity(reader, json);
   manifest.position.step = reader.integer(json, "step", 0, mostSamples);
   manifest.position.samples = reader.integer(json, "examples", 0, mostSamples);
+  if (json.contains("epoch_shift"))
+    manifest.position.epochShift = reader.integer(json, "epoch_shift", -mostSamples, manifest.position.step);
   if (json.contains("skipped"))
     manifest.position.skipped = reader.integer(json, "skipped", 0, manifest.position.step);
   if (json.contains("grad_norms"))

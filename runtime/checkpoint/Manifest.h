@@ -29,7 +29,8 @@ struct RunPosition {
   uint64_t seed = 0;
   std::optional<uint64_t> shuffle;
   std::optional<double> best = {}; /* smallest loss of evaluations so far, if there were any */
-  int64_t skipped = 0; /* steps that were left out because they were not finite; without those of a loss scale */
+  int64_t epochShift = 0; /* steps by which --epochs ends later, or earlier, since steps before had another batch */
+  int64_t skipped = 0;    /* steps that were left out because they were not finite; without those of a loss scale */
   std::vector<float> gradNorms = {}; /* of the last steps, oldest first; empty: nobody asks (--max-grad-norm-ratio) */
   /// Ways by which commands were computed, as text (runtime/tuning/Choices.h); empty: those of no measurement (--tune).
   std::string choices = {};

@@ -222,6 +222,9 @@ Start startOf(const Launch &launch, const Image &image, const Options &options, 
   start.begin = start.checkpoint->position();
   if (options.hasSeed)
     start.begin.seed = options.seed;
+  // Passes over the data end by their samples, of which the steps before had another number.
+  if (options.trains() && hasOtherBatch(*start.checkpoint, identity))
+    start.begin.epochShift = start.begin.step - start.begin.samples / image.training().batch;
   if (start.begin.best && hasOtherEvaluation(*start.checkpoint, identity)) {
     start.begin.best.reset();
     if (launch.process == 0)
@@ -254,13 +257,6 @@ int64_t stepsOf(const Batches &batches, int64_t epochs) {
     failWith(Status::Usage, "--epochs must make at most ", most, " steps, got: ", epochs, " passes of ",
              batches.stepsPerEpoch(), " steps");
   return epochs * batches.stepsPerEpoch();
-}
-
-/// Steps of so many passes in a run that goes on from a checkpoint of another batch. Its samples count, because the
-/// steps before had another number of them.
-int64_t stepsOf(const Batches &batches, int64_t epochs, const RunPosition &begin, int64_t batch) {
-  const int64_t left = std::max<int64_t>(0, stepsOf(batches, epochs) * batch - begin.samples);
-  return begin.step + (left + batch - 1) / batch;
 }
 
 /// Refuses a window of --profile without a step of this run in it.
@@ -379,8 +375,8 @@ Beginning beginRun(const Launch &launch, const Image &image, const Options &opti
   if (world)
     checkAgreement(*world, termsOf(image, options, steps, batches.sampleCount(), identity));
   Start start = startOf(launch, image, options, identity, world);
-  if (options.steps == 0 && start.checkpoint && options.trains() && hasOtherBatch(*start.checkpoint, identity))
-    steps = stepsOf(batches, epochs, start.begin, image.training().batch);
+  if (options.steps == 0 && start.begin.epochShift != 0)
+    steps = std::max(start.begin.step, steps + start.begin.epochShift);
   checkWindow(options, start.begin.step + 1, steps);
   if (!options.trains())
     steps = start.begin.step;
