@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <set>
 
 namespace dtcc::rt {
 Batches::Batches(const Image &image, const DataOptions &options) : image(image), batch(image.training().batch) {
@@ -102,7 +104,8 @@ void Batches::makeOrder(const DataOptions &options) {
       begin += part.samples;
     }
   }
-  if (options.heldOut > 0)
+  isPart = options.heldOut > 0;
+  if (isPart)
     holdOut(parts, options);
   order = SampleOrder(std::move(parts), uneven ? 1 : batch, options.shuffle);
   epochSteps = order.stepsPerEpoch();
@@ -139,6 +142,32 @@ void Batches::holdOut(std::vector<SampleOrder::Part> &parts, const DataOptions &
            " leaves nothing of a part of the mixture to train on");
     reduced += message(part.first, "+", part.samples, ";");
   }
+}
+
+std::string Batches::fileSharedWith(const Batches &other) const {
+  if (isPart || other.isPart)
+    return "";
+  auto canonical = [](const SampleSource::File &file) {
+    std::error_code error;
+    const std::filesystem::path path = std::filesystem::weakly_canonical(file.path, error);
+    return error ? file.path : path.string();
+  };
+  std::set<std::string> own;
+  for (const Input &input : inputs)
+    for (const SampleSource::File &file : input.source->files())
+      own.insert(canonical(file));
+  std::string shared;
+  for (const Input &input : other.inputs) {
+    const std::vector<SampleSource::File> files = input.source->files();
+    auto found =
+        std::find_if(files.begin(), files.end(), [&](const auto &file) { return own.count(canonical(file)) > 0; });
+    // Samples of which one input is new are others.
+    if (found == files.end() && !files.empty())
+      return "";
+    if (found != files.end() && shared.empty())
+      shared = found->path;
+  }
+  return shared;
 }
 
 std::vector<DataIdentity> Batches::identities() const {

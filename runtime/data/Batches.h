@@ -46,6 +46,8 @@ public:
   int64_t sampleCount() const { return samples; }
   /// The files of each input.
   std::vector<DataIdentity> identities() const;
+  /// A file of samples that both read; empty if there is none, or if they read different parts of it.
+  std::string fileSharedWith(const Batches &other) const;
   /// Lines for people about what was found.
   const std::vector<std::string> &notes() const { return lines; }
 
@@ -86,6 +88,7 @@ private:
   int64_t batch;
   int64_t epochSteps = 0;
   int64_t samples = 0;
+  bool isPart = false; /* whether the other part of the samples of the same files is read elsewhere (--eval-fraction) */
   bool uneven = false; /* whether an input's rows of a step are not the batch */
 };
 

@@ -319,6 +319,13 @@ void printStepNotes(const Options &options, int64_t done, int64_t steps) {
                          " of ", options.rate.base, "\n");
 }
 
+/// Says that data is evaluated on which the run trains: its loss says nothing about other data.
+void printShared(const Batches &trained, const Batches &evaluated) {
+  if (const std::string file = trained.fileSharedWith(evaluated); !file.empty())
+    std::cerr << "note: " << printable(file)
+              << " is evaluated, and the run trains on it too: its loss there says little about other data\n";
+}
+
 /// Prints what the data and the weights have to say.
 void printNotes(const Batches &batches, const ModelWeights &weights) {
   for (const std::vector<std::string> &notes : {batches.notes(), weights.notes()})
@@ -423,6 +430,8 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
     throw;
   }
   world.reset();
+  if (launch.process == 0 && options.trains() && data.evaluation())
+    printShared(data.batches(), *data.evaluation());
   const Start &start = beginning->start;
   SharedRun shared{image,
                    kernels,

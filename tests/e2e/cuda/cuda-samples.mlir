@@ -35,9 +35,9 @@
 
 // A GPU without so much free memory trains as well, and says nothing of it.
 // RUN: %emulated env DTCC_EMULATED_GPU_MEMORY=0x4000000 %{ahead} 2>&1 | FileCheck %s --check-prefix=FULL && %{check}
-// FULL-NOT: {{error|warning|note}}
+// FULL-NOT: {{error|warning|GPU|ahead}}
 // FULL: step 5/5
-// FULL-NOT: {{error|warning|note}}
+// FULL-NOT: {{error|warning|GPU|ahead}}
 
 // A run that goes on from a checkpoint.
 // RUN: %emulated ./gpu --data=data --steps=2 --shuffle=3 --checkpoint=kept
