@@ -14,7 +14,7 @@ with open(os.path.join(os.path.dirname(__file__), *[".."] * 4, "runtime", "abi",
 data = bytearray(open(program, "rb").read())
 # The image begins with the magic and version, aligned to 64.
 image = next(i for i in range(0, len(data), 64) if data[i:i + 8] == HEAD)
-SECTIONS = image + 32 + 40 + 16 + 8  # after four names, the training defaults, stage axis to machine, and a double
+SECTIONS = image + 32 + 40 + 24 + 8  # after four names, the training defaults, stage axis to gradients, and a double
 NAMES = ["strings", "axes", "communicators", "arenas", "views", "slot_orders", "operands", "attributes", "waits", "commands",
          "phases", "actions", "inputs", "states", "buckets", "segments", "stages"]
 
