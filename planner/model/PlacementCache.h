@@ -113,7 +113,7 @@ private:
   mlir::LogicalResult tryToPlace(const plan::Parallelism &shape, PlacedStep &placed);
   /// The plan of a split for the samples of the shape.
   plan::Plan planFor(const plan::Parallelism &shape, const PlacedStep &placed) const;
-  /// What reshards cost on the mesh of a plan: those of values among the ranks of the model, and those between
+  /// Prices of reshards on the mesh of a plan: of values among the ranks of the model, and of values between
   /// positions. They are large, so they live as long as one split is priced.
   struct Reshards {
     Reshards(const plan::Plan &plan, const cost::Machine &machine)

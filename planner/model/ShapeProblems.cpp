@@ -196,7 +196,7 @@ std::vector<double> ShapeProblems::sharesOfHeld(const Parallelism &shape, const 
                                                 llvm::ArrayRef<plan::Recompute> modes) const {
   std::vector<double> shares(size_t(shape.pp));
   for (plan::Recompute mode : modes) {
-    // What blocks hold is linear in the bytes of one: those of all blocks stand for it.
+    // Held bytes are linear in the bytes of a block, so that one block with the sums stands for all.
     BlockMemory all;
     double most = 0;
     for (size_t type = 0; type < memories.size(); ++type) {

@@ -157,7 +157,7 @@ DataIdentity identityOf(const std::string &input, const SampleSource &source) {
     hashes.push_back(contentHash(file.bytes.first(length)));
     hashes.push_back(contentHash(file.bytes.last(length)));
   }
-  // The same bytes of another type are other ids.
+  // Bytes that are read as another type give other ids.
   for (const SampleSource::File &file : files)
     if (file.givenType)
       hashes.push_back(static_cast<uint64_t>(*file.givenType));

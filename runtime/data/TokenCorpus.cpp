@@ -39,7 +39,7 @@ TokenCorpus::TokenCorpus(const std::string &option, const std::string &spec)
 std::unique_ptr<SampleSource> TokenCorpus::windows(int64_t length, int64_t shift, int64_t largestShift) {
   const std::vector<TokenFile> &files = contents->files;
   auto isShort = [&](const TokenFile &file) { return file.count() < length + largestShift; };
-  // Of files that are short documents nothing is trained on.
+  // Files that are short documents are not trained on.
   if (auto first = std::find_if(files.begin(), files.end(), isShort); first != files.end() && files.size() > 1)
     shortNote = message(contents->option, ": ", std::count_if(first, files.end(), isShort), " of ", files.size(),
                         " files are shorter than a window of ", length, " tokens and are left out, as ", first->path());

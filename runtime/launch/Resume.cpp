@@ -102,7 +102,7 @@ std::map<std::string, std::string> settingsOf(const Image &image) {
   return settings;
 }
 
-/// What the losses of evaluations are of. Only those of the same data can be compared.
+/// Names the data and the samples of evaluations. Losses of the same ones alone can be compared.
 std::string evaluationText(const Image &image, const Batches &evaluated, const EvaluationOptions &options) {
   std::string text;
   for (const DataIdentity &each : evaluated.identities())

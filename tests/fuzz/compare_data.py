@@ -25,7 +25,7 @@ import numpy
 
 import random_data
 from data_models import MODELS, evaluate
-from run_programs import Failed, Refused, call, compare_seeds, keep_until, parser_of, rows_of
+from run_programs import Failed, Refused, call, compare_seeds, keep_until, parser_of, report, rows_of
 
 REACH = 3e-5
 MPIRUN = ["mpirun", "--oversubscribe", "--allow-run-as-root", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "--mca", "btl",
@@ -160,14 +160,7 @@ def compare(seed, given, counts):
     except Failed as failure:
         found.append(str(failure))
     counts["runs agree" if not found else "runs differ"] += 1
-    if given.notes:
-        for line in dict.fromkeys(notes):
-            print(f"seed {seed}: {line}", flush=True)
-    if found:
-        print(f"seed {seed}: {run}", *(f"    {line}" for line in found[:8]), f"    kept in {folder}", sep="\n", flush=True)
-    else:
-        shutil.rmtree(folder)
-    return not found
+    return report(seed, run, found, folder, notes if given.notes else [])
 
 
 def main():

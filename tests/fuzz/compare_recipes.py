@@ -25,7 +25,7 @@ from safetensors.torch import load_file
 
 import random_recipes
 from random_recipes import MODELS, Trained
-from run_programs import Failed, Refused, call, compare_seeds, keep_until, parser_of, rows_of
+from run_programs import Failed, Refused, call, compare_seeds, keep_until, parser_of, report, rows_of
 
 # Greatest differences by precision: of losses and norms relative to their values, and of parameters relative to how far the
 # farthest of a tensor went, by the mean over its cells.
@@ -155,14 +155,7 @@ def compare(seed, given, counts):
     except Failed as failure:
         found.append(str(failure))
         counts["runs fail"] += 1
-    if given.notes:
-        for line in sorted(set(notes)):
-            print(f"seed {seed}: {line}", flush=True)
-    if found:
-        print(f"seed {seed}: {recipe}", *(f"    {line}" for line in found[:12]), f"    kept in {folder}", sep="\n", flush=True)
-    else:
-        shutil.rmtree(folder)
-    return not found
+    return report(seed, recipe, found, folder, notes if given.notes else [])
 
 
 def main():

@@ -49,6 +49,18 @@ def keep_until(folder, step):
             shutil.rmtree(os.path.join(folder, each))
 
 
+def report(seed, drawn, found, folder, notes):
+    """Prints notes, if they are asked for, and the first lines of what was found; else removes the folder. Returns whether
+    nothing was found."""
+    for line in dict.fromkeys(notes):
+        print(f"seed {seed}: {line}", flush=True)
+    if found:
+        print(f"seed {seed}: {drawn}", *(f"    {line}" for line in found[:12]), f"    kept in {folder}", sep="\n", flush=True)
+    else:
+        shutil.rmtree(folder)
+    return not found
+
+
 def parser_of(description, keep):
     """A parser of the options that all comparisons have. `keep` is the default of --keep."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -322,6 +322,23 @@ def volume(graph, x):
 
 # Layers with states and loops.
 
+def recurrence_step(kind, hidden, reset, activation=torch.tanh):
+    """The new states of a step of a recurrent layer, whose gates are in the order of ONNX. `activation` is that of an RNN."""
+    def step(cells, h, c, w, r, wb, rb):
+        first, second = cells @ w.T + wb, h @ r.T + rb
+        if kind == "RNN":
+            return activation(first + second), c
+        first, second = first.split(hidden, 1), second.split(hidden, 1)
+        if kind == "GRU":  # z, r, h
+            z, keep = torch.sigmoid(first[0] + second[0]), torch.sigmoid(first[1] + second[1])
+            other = second[2] * keep if reset else (keep * h) @ r[2 * hidden:].T + rb[2 * hidden:]
+            return (1 - z) * torch.tanh(first[2] + other) + z * h, c
+        i, o, f, new = (a + b for a, b in zip(first, second))  # i, o, f, c
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(new)
+        return torch.sigmoid(o) * torch.tanh(c), c
+    return step
+
+
 @operation([3], batched=True, weight=3)
 def recurrent(graph, x):
     """An RNN, GRU or LSTM, in one direction or both, with its weights in the order of ONNX."""
@@ -334,18 +351,7 @@ def recurrent(graph, x):
     b = graph.parameter([count, 2 * gates * hidden], 0.5)
     start = graph.node("Expand", [graph.parameter([count, 1, hidden]), integers(graph, count, graph.batch, hidden)],
                        lambda h, _: h.expand(count, graph.batch, hidden), batched=False)
-    def step(cells, h, c, w, r, wb, rb):
-        first, second = cells @ w.T + wb, h @ r.T + rb
-        if kind == "RNN":
-            return torch.tanh(first + second), c
-        first, second = first.chunk(gates, 1), second.chunk(gates, 1)
-        if kind == "GRU":  # z, r, h
-            z, keep = torch.sigmoid(first[0] + second[0]), torch.sigmoid(first[1] + second[1])
-            other = second[2] * keep if reset else (keep * h) @ r[2 * hidden:].T + rb[2 * hidden:]
-            return (1 - z) * torch.tanh(first[2] + other) + z * h, c
-        i, o, f, new = (a + b for a, b in zip(first, second))  # i, o, f, c
-        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(new)
-        return torch.sigmoid(o) * torch.tanh(c), c
+    step = recurrence_step(kind, hidden, reset)
     def compute(x, w, r, b, start):
         found = []
         for number_of in range(count):

@@ -50,6 +50,15 @@ class Unfit(Exception):
     """The drawn operation cannot be added to this graph: another one is drawn."""
 
 
+def rows_of_logits(graph, x):
+    """Logits [rows, classes] of a value with positions, and the label of each row."""
+    if x.shape[1] != graph.labels.shape[1]:
+        raise Unfit
+    logits = graph.node("MatMul", [x, graph.parameter([x.shape[2], graph.classes], 0.7)], torch.matmul)
+    logits = graph.node("Reshape", [logits, integers(graph, -1, graph.classes)], lambda x, _: x.reshape(-1, graph.classes))
+    return logits, graph.node("Reshape", [graph.labels, integers(graph, -1)], lambda x, _: x.reshape(-1))
+
+
 @dataclasses.dataclass(eq=False)
 class Value:
     """A tensor of the graph: its name in ONNX and its cells in double precision."""

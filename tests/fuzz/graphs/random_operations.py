@@ -16,7 +16,7 @@ import torch.nn.functional as F
 import further_operations  # These put their operations into the table.
 import layer_operations
 import rarer_operations
-from random_graphs import MOST_RANK, OPERATIONS, RandomGraph, Unfit, integers, number, operation
+from random_graphs import MOST_RANK, OPERATIONS, RandomGraph, Unfit, integers, number, operation, rows_of_logits
 
 def build(seed, size=10, often=()):
     """The graph of a seed, with as many operations as `size` says, or fewer if few fit. Those that are named are every second."""
@@ -484,11 +484,7 @@ def pool(graph, x):
 @operation([3], batched=True)
 def cross_entropy(graph, x):
     """One more loss: of the labels that are not -1, whole or by the rows."""
-    if x.shape[1] != graph.labels.shape[1]:
-        raise Unfit
-    logits = graph.node("MatMul", [x, graph.parameter([x.shape[2], graph.classes], 0.7)], torch.matmul)
-    logits = graph.node("Reshape", [logits, integers(graph, -1, graph.classes)], lambda x, _: x.reshape(-1, graph.classes))
-    labels = graph.node("Reshape", [graph.labels, integers(graph, -1)], lambda x, _: x.reshape(-1))
+    logits, labels = rows_of_logits(graph, x)
     form, operands = graph.draw.choice(["mean", "sum", "none"]), [logits, labels]
     if graph.draw.random() < 0.4:
         operands.append(graph.constant(graph.numbers.random(graph.classes).astype(numpy.float32) + numpy.float32(0.2)))

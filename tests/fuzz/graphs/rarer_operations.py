@@ -8,7 +8,8 @@ import numpy
 import torch
 import torch.nn.functional as F
 
-from random_graphs import MOST_RANK, Unfit, integers, number, operation
+from layer_operations import recurrence_step
+from random_graphs import MOST_RANK, Unfit, integers, number, operation, rows_of_logits
 
 
 def widened(graph, parameter, *shape):
@@ -74,18 +75,7 @@ def long_recurrence(graph, x):
         return widened(graph, graph.parameter(one), *shape) if draw.random() < 0.6 else None
     h0, c0 = start(), start() if kind == "LSTM" else None
     there = [each is not None for each in (b, h0, c0)]
-    def step(cells, h, c, w, r, wb, rb):
-        one, two = cells @ w.T + wb, h @ r.T + rb
-        if kind == "RNN":
-            return (torch.relu if relu else torch.tanh)(one + two), c
-        one, two = one.chunk(gates, 1), two.chunk(gates, 1)
-        if kind == "GRU":  # z, r, h
-            z, keep = torch.sigmoid(one[0] + two[0]), torch.sigmoid(one[1] + two[1])
-            other = two[2] * keep if reset else (keep * h) @ r[2 * hidden:].T + rb[2 * hidden:]
-            return (1 - z) * torch.tanh(one[2] + other) + z * h, c
-        i, o, f, new = (a + b for a, b in zip(one, two))  # i, o, f, c
-        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(new)
-        return torch.sigmoid(o) * torch.tanh(c), c
+    step = recurrence_step(kind, hidden, reset, torch.relu if relu else torch.tanh)
     def compute(x, w, r, *more):
         more = list(more)
         b, h0, c0 = (more.pop(0) if each else None for each in there)
@@ -452,11 +442,7 @@ def fused_product(graph, x):
 @operation([3], batched=True)
 def training_losses(graph, x):
     """The losses of ONNX Runtime, whose label to leave out is an operand."""
-    if x.shape[1] != graph.labels.shape[1]:
-        raise Unfit
-    logits = graph.node("MatMul", [x, graph.parameter([x.shape[2], graph.classes], 0.7)], torch.matmul)
-    logits = graph.node("Reshape", [logits, integers(graph, -1, graph.classes)], lambda x, _: x.reshape(-1, graph.classes))
-    labels = graph.node("Reshape", [graph.labels, integers(graph, -1)], lambda x, _: x.reshape(-1))
+    logits, labels = rows_of_logits(graph, x)
     form, left_out, weights = graph.draw.choice(["mean", "sum"]), graph.constant(numpy.int64(-1)), None
     if graph.draw.random() < 0.4:
         weights = graph.constant(graph.numbers.random(graph.classes).astype(numpy.float32) + numpy.float32(0.2))

@@ -121,7 +121,7 @@ TEST(Tokens, MixturesKeepTheirWeights) {
     std::map<int64_t, int> times;
     for (size_t i = 0; i < seen.size(); ++i) {
       ++times[seen[i]];
-      // One of every five is of the first part.
+      // The first part gives one of every five.
       if (i % 5 == 0)
         EXPECT_EQ(std::count_if(seen.begin() + i, seen.begin() + i + 5, [](int64_t id) { return id < 500; }), 1);
     }
@@ -193,7 +193,7 @@ TEST(Tokens, AllShardsAreKnownAgain) {
   EXPECT_FALSE(identity(a + "@1," + b + "@2") == identity(a + "@1," + b + "@3"));
 }
 
-/// The same bytes of another type are other ids.
+/// Bytes that are read as another type give other ids.
 TEST(Tokens, TypesOfRawFilesAreKnownAgain) {
   Folder folder;
   writeShard(folder / "a.bin", 0, 60);
