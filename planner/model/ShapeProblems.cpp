@@ -31,8 +31,9 @@ static double scratchBytes(const cost::Machine &machine, const std::vector<Block
   return most;
 }
 
-/// Asks the rules of plans (plan::Plan::check), which lowering obeys too, about a small plan.
-static bool isAllowed(int zero, plan::PipelineKind schedule) {
+/// Whether a plan may have the schedule under a stage of ZeRO, by the rules of plans (plan::Plan::check), which
+/// lowering obeys too.
+static bool canBePlanned(int zero, plan::PipelineKind schedule) {
   const int64_t virtualStages = cost::has(schedule, cost::ScheduleRow::SeveralStages) ? 2 : 1;
   Parallelism small;
   small.dp = small.pp = small.microbatches = 2;
@@ -52,7 +53,7 @@ ShapeProblems::ShapeProblems(const GraphFacts &facts, PlacementCache &placements
     : facts(facts), placements(placements) {
   for (plan::PipelineKind schedule : cost::programSchedules())
     for (int zero : {0, 1, 2, 3})
-      if (dtcc::spmd::isAllowed(zero, schedule))
+      if (canBePlanned(zero, schedule))
         allowed.insert({zero, schedule});
 }
 

@@ -94,7 +94,7 @@ public:
         kept.push_back(shape);
     *this = std::move(kept);
   }
-  /// Removes whole families: those of whose first shape `isUnwanted` holds.
+  /// Removes the families of which `isUnwanted` holds.
   template <typename Predicate> void eraseFamiliesIf(Predicate isUnwanted) {
     std::erase_if(all, [&](const ShapeFamily &family) {
       const bool erased = isUnwanted(family);
