@@ -92,6 +92,51 @@ private:
   const StepValues::Values &gone;
   llvm::DenseSet<Operation *> made;
 };
+
+/// The events of a step, without those that tell nothing new. Blocks that are alike follow each other with equal
+/// events. If as many of each value begin as end in them, the same values are alive at each of them, and two stand for
+/// all: at the first another gradient than at the rest may still wait to be reduced.
+class EventList {
+public:
+  using Event = BlockTable::Event;
+  /// The events that follow are those of a block, or of what stands between two.
+  void enter(std::optional<uint32_t> block) {
+    if (!begins.empty() && entered == block)
+      return;
+    dropThird();
+    entered = block;
+    begins.push_back(events.size());
+  }
+  void add(Event event) { events.push_back(event); }
+  std::vector<Event> take() {
+    dropThird();
+    return std::move(events);
+  }
+
+private:
+  llvm::ArrayRef<Event> before(size_t count) const {
+    const size_t at = begins.size() - count, end = count == 1 ? events.size() : begins[at + 1];
+    return llvm::ArrayRef(events).slice(begins[at], end - begins[at]);
+  }
+  static bool isBalanced(llvm::ArrayRef<Event> block) {
+    llvm::SmallDenseMap<uint32_t, int64_t> living;
+    for (const Event &event : block)
+      if (event.kind != Event::BlockRuns)
+        living[event.number] += event.kind == Event::Begins ? 1 : -1;
+    return llvm::all_of(living, [](const auto &each) { return each.second == 0; });
+  }
+  void dropThird() {
+    if (begins.size() < 3 || before(1) != before(2) || before(1) != before(3) || !isBalanced(before(1)))
+      return;
+    events.resize(begins.back());
+    begins.pop_back();
+  }
+
+  std::vector<Event> events;
+  /// Where the events of each block begin that was entered.
+  std::vector<size_t> begins;
+  std::optional<uint32_t> entered;
+};
 } // namespace
 
 void BlockTable::addEvents(plan::Recompute mode) {
@@ -131,16 +176,19 @@ void BlockTable::addEvents(plan::Recompute mode) {
       if (!seen.contains(Made(result, run.isAgain)))
         if (std::optional<uint32_t> number = counted(result, run.isAgain))
           ended.push_back(*number);
-  std::vector<Event> &life = lives[size_t(mode)];
+  EventList list;
   for (auto [run, ended] : llvm::zip_equal(order.runs, ends)) {
+    std::optional<uint32_t> block = row.blockOf(run.op);
+    list.enter(block);
     for (Value result : run.op->getResults())
       if (std::optional<uint32_t> number = counted(result, run.isAgain))
-        life.push_back({Event::Begins, *number});
-    if (std::optional<uint32_t> number = row.blockOf(run.op))
-      life.push_back({Event::BlockRuns, row.blocks()[*number].type});
+        list.add({Event::Begins, *number});
+    if (block)
+      list.add({Event::BlockRuns, row.blocks()[*block].type});
     for (uint32_t number : ended)
-      life.push_back({Event::Ends, number});
+      list.add({Event::Ends, number});
   }
+  lives[size_t(mode)] = list.take();
 }
 
 /// A stage that reads a state of a block before has a copy.

@@ -53,11 +53,12 @@ public:
   std::optional<uint32_t> numberOf(mlir::Value value) const;
 
   /// Live ranges of values that are not saved for the backward pass, over the whole step under a mode of recomputation.
-  /// Recomputed values begin at their first reader.
+  /// Recomputed values begin at their first reader. Of blocks in a row that are alike two have events.
   struct Event {
     enum Kind : uint8_t { Begins, Ends, BlockRuns } kind;
     /// The number of the value among `owned`, or the type of the block.
     uint32_t number;
+    bool operator==(const Event &) const = default;
   };
   llvm::ArrayRef<Event> events(plan::Recompute mode) const { return lives[size_t(mode)]; }
 

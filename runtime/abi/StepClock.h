@@ -245,8 +245,10 @@ inline StepClock::Parts StepClock::parts(size_t number) const {
     Kind kind = row.kind == DTCC_COLLECTIVE                         ? Collective
                 : row.kind == DTCC_SEND || row.kind == DTCC_RECEIVE ? Message
                                                                     : Compute;
-    if (span.end > span.begin)
-      edges.insert(edges.end(), {{span.begin, 1, kind, row.communicator}, {span.end, -1, kind, row.communicator}});
+    if (span.end > span.begin) {
+      edges.push_back({span.begin, 1, kind, row.communicator});
+      edges.push_back({span.end, -1, kind, row.communicator});
+    }
   }
   std::vector<Edge> edges, merged;
   for (const auto &[stream, own] : byStream) {

@@ -167,6 +167,42 @@ TEST_F(GraphSearchTest, FoldedBlocksCostWhatTheyCost) {
   std::printf("%zu placements, %zu with folded blocks, %zu compared with all choices\n", problems, folded, exhausted);
 }
 
+/// A type of blocks needs what that of its blocks needs which needs the most: under the last of many, the values of all
+/// others may be alive.
+TEST_F(GraphSearchTest, FoldedBlocksNeedTheMostOfAny) {
+  size_t problems = 0;
+  forSeeds(60, [&](uint64_t) {
+    const bool splitsTensors = chance(50);
+    makeModel(3 + size_t(pick(8)), /*tiny=*/false, /*sumsLayers=*/!splitsTensors);
+    cost::Machine machine = makeMachine(2);
+    plan::Plan plan = plan::makeDefaultPlan({.dp = splitsTensors ? 1 : 2,
+                                             .tp = splitsTensors ? 2 : 1,
+                                             .microbatches = oneOf<int64_t>({1, 2}),
+                                             .zero = int(pick(3)),
+                                             .sequenceParallel = splitsTensors && chance(70)});
+    PlacementInput few(step, 1000);
+    auto many = unfolded([&] { return std::make_unique<PlacementInput>(step, 1000); });
+    ASSERT_TRUE(mlir::succeeded(solvePlacement(few, plan, machine)));
+    StepValues valuesOfFew(few.blocks), valuesOfMany(many->blocks);
+    std::vector<BlockCost> each = priceBlocks(few, valuesOfFew, plan, machine),
+                           all = priceBlocks(*many, valuesOfMany, plan, machine);
+    if (few.blocks.blocks().size() != many->blocks.blocks().size())
+      return;
+    problems += each.size() < all.size();
+    for (size_t mode = 0; mode < kRecomputeModes; ++mode) {
+      std::vector<double> most(each.size());
+      for (auto [number, block] : llvm::enumerate(few.blocks.blocks())) {
+        const BlockCost &own = all[many->blocks.blocks()[number].type];
+        most[block.type] = std::max(most[block.type], own.workingBytes[mode]);
+      }
+      for (auto [type, bytes] : llvm::enumerate(most))
+        expectSame(each[type].workingBytes[mode], bytes,
+                   "type " + std::to_string(type) + " in mode " + std::to_string(mode));
+    }
+  });
+  std::printf("%zu models with folded blocks\n", problems);
+}
+
 /// A plan may place repeated blocks differently. It is priced as it is with every block solved by itself.
 TEST_F(GraphSearchTest, GivenPlacementsCostWhatTheyCost) {
   size_t split = 0, folded = 0;

@@ -42,8 +42,8 @@ struct RandomGraphs : StepFixture {
     return values.begin()[pick(int64_t(values.size()))];
   }
 
-  /// `tiny`: of few ops, so that all their placements can be tried.
-  void makeModel(size_t layers, bool tiny = false) {
+  /// `tiny`: of few ops, so that all their placements can be tried. `sumsLayers`: the head reads all layers.
+  void makeModel(size_t layers, bool tiny = false, bool sumsLayers = false) {
     TransformerText text;
     text.places = !tiny;
     int64_t scale = oneOf<int64_t>({1, 1, 8, 64});
@@ -55,6 +55,7 @@ struct RandomGraphs : StepFixture {
     text.vocabulary = oneOf<int64_t>({9, 64, 1000});
     text.biases = !tiny && chance(50);
     text.tied = chance(50);
+    text.sumsLayers = sumsLayers;
     std::vector<TransformerText::Layer> kinds;
     for (int64_t i = 0, count = 1 + pick(3); i < count; ++i)
       kinds.push_back(tiny ? TransformerText::Layer::Product : TransformerText::Layer(pick(5)));

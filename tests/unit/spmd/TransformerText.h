@@ -32,6 +32,8 @@ public:
   bool tied = true;
   /// Positions have embeddings.
   bool places = true;
+  /// The head reads the sum of what all layers make.
+  bool sumsLayers = false;
   std::vector<Layer> layers;
   /// Per layer, the number of the layer whose parameters it uses: its own if absent.
   std::vector<size_t> sharedWith;
@@ -41,7 +43,10 @@ public:
     for (number = 0; number < layers.size(); ++number) {
       prefix = "l" + std::to_string(number < sharedWith.size() ? sharedWith[number] : number) + ".";
       add(layers[number]);
+      made.push_back(current);
     }
+    for (size_t layer = 0; sumsLayers && layer + 1 < made.size(); ++layer)
+      current = binary("add", current, made[layer], wide());
     return end();
   }
 
@@ -106,6 +111,7 @@ private:
 
   void begin() {
     states = reads = body = prefix = "";
+    made.clear();
     values = 0;
     std::string h = std::to_string(hidden());
     std::string table = read("wte", llvm::formatv("{0}x{1}", vocabulary, h));
@@ -190,6 +196,7 @@ private:
   }
 
   std::string states, reads, body, prefix, current;
+  std::vector<std::string> made;
   size_t number = 0, values = 0;
 };
 
