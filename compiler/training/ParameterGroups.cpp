@@ -142,6 +142,6 @@ LogicalResult dtcc::applyGroups(ModuleOp module, const Options &options) {
     if (!has)
       return wrong("--group=" + option + " must name a parameter that no group before it names");
   }
-  tellOfEmbeddings(module, [&](graph::StateOp state) { return decided.contains(state); });
+  noteWhatMuonUpdates(module, [&](graph::StateOp state) { return decided.contains(state); });
   return success();
 }
