@@ -82,6 +82,11 @@ def moved_layer(self, x):
     return x
 
 
+def nothing_to_squeeze(self, x):
+    """Dimensions of more than one cell stay."""
+    return x.squeeze(1) * x[:, :1].squeeze((0, 1, 2)).mean(-1)[:, None, None] + x.mean(-1).squeeze(-1)[..., None]
+
+
 def nothing_to_flatten(self, x):
     """A call that returns its operand, of which nothing comes in the end, beside a region without gradients: PyTorch's trace
     forgets who reads that operand."""
@@ -264,7 +269,7 @@ class Model(nn.Module):
 
 FORMS = (complex_rotary, chunk_of_symbol, chunk_of_unequal_parts, number_first, uniform_numbers, counted_down, greatest_of_windows,
          greatest_of_unequal_windows, sum_over_alignments, hypotenuse,
-         moved_layer, nothing_to_flatten, running, least_of_some, chosen_of_two, counted_smaller, beside_each_other,
+         moved_layer, nothing_to_squeeze, nothing_to_flatten, running, least_of_some, chosen_of_two, counted_smaller, beside_each_other,
          more_than_places, gaussian_loss, in_double, weighted_and_smoothed,
          tails, gamma_functions, special_functions, unrolled, statistics, extremes_of_all, of_many, attention_of_any_shape, layers_with_a_mask,
          sums_over_listed_axes, others_alike, diagonal_in_place, more_than_places_in_place, smoothed_in_autocast, drawn)

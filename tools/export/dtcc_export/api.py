@@ -259,10 +259,11 @@ def program_of(wrapper, inputs, shapes):
         return picked.trace_rows(wrapper, inputs, traced), True
     except ExportError:
         raise
-    except Exception:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001
         if program is None:
             raise first from None
-        return program, False
+        raise ExportError("a mask picks rows, whose number no shape tells, and the module cannot be traced with all rows in their place: "
+                          f"{notes.reason(error)}{gradients.place_of(error)}") from error
 
 
 def trace(wrapper, inputs, dynamic, opset):

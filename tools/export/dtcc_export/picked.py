@@ -19,7 +19,7 @@ import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.overrides import TorchFunctionMode
 
-from . import compare
+from . import compare, writes
 from .gradients import place_of_call
 from .losses import ExportError
 from .per_sample import Samples, Uncounted
@@ -57,6 +57,8 @@ OF_MASKS = frozenset("""
     eq ne gt ge lt le logical_and logical_or logical_not and or invert bitwise_and bitwise_or bitwise_not isnan isfinite bool view
     reshape flatten squeeze unsqueeze getitem long
 """.split())
+# Views, behind which the cells of a mask are in the same order.
+VIEWS = frozenset("view reshape flatten squeeze unsqueeze".split())
 
 
 def name_of(function):
@@ -111,7 +113,7 @@ class Picked:
 
     @property
     def shape(self):
-        return (self.mask.sum(), *self.rows.shape[1:])
+        return (self.count(), *self.rows.shape[1:])
 
     dtype = property(lambda self: self.rows.dtype)
     device = property(lambda self: self.rows.device)
@@ -123,8 +125,11 @@ class Picked:
     def size(self, dim=None):
         return self.shape if dim is None else self.shape[dim]
 
+    def count(self, of_row=1):
+        return picking.questions.count(self.mask.sum() * of_row, self.mask)
+
     def numel(self):
-        return self.mask.sum() * self.rows[0].numel()
+        return self.count(self.rows[0].numel())
 
     def is_floating_point(self):
         return self.rows.is_floating_point()
@@ -154,6 +159,28 @@ class Picked:
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
         return apply(function, args, kwargs or {})
+
+
+class Ahead:
+    """Picked rows behind a dimension of one cell, as x[None, rows] gives them, until a reshape takes it away."""
+
+    def __init__(self, picked):
+        self.picked = picked
+
+    def reshape(self, *sizes):
+        return self.picked.reshape(*sizes)
+
+    view = reshape
+
+    def squeeze(self, dim=0):
+        return self.picked if dim == 0 else refuse("'squeeze' takes rows that a mask picks")
+
+    def __getattr__(self, name):
+        refuse(f"'{name}' takes rows that a mask picks behind a dimension of one cell", "take the rows alone, x[rows] for x[None, rows]")
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        refuse(f"'{name_of(function)}' takes rows that a mask picks behind a dimension of one cell", "take the rows alone, x[rows] for x[None, rows]")
 
 
 def operator(name):
@@ -224,7 +251,8 @@ def dims_of(function, args, kwargs):
     if name == "getitem":
         index = args[1] if isinstance(args[1], tuple) else (args[1],)
         all_of_rows = index[0] is Ellipsis or isinstance(index[0], slice) and index[0] == slice(None)
-        return [1] if all_of_rows and len([i for i in index if i is not Ellipsis]) <= args[0].dim() - (index[0] is Ellipsis) else [0]
+        cells = [part for part in index if part is not Ellipsis and part is not None]
+        return [1] if all_of_rows and len(cells) <= args[0].dim() - (index[0] is Ellipsis) else [0]
     dims = next((kwargs[key] for key in ("dim", "axis") if key in kwargs), None)
     if dims is None:
         dims = {"cosine_similarity": 1, "normalize": 1, "pairwise_distance": 1, "glu": -1, "topk": -1, "sort": -1}.get(name)
@@ -397,13 +425,38 @@ def indexed(x, index):
     if isinstance(x, Picked):
         is_column = x.places is not None and len(parts) == 2 and parts[0] == slice(None) and isinstance(parts[1], int)
         return x.columns()[parts[1]] if is_column else None
+    ahead = next((at for at, part in enumerate(parts) if part is not None), len(parts))
+    if ahead:  # x[None, rows]
+        made = indexed(x, parts[ahead:]) if ahead == 1 else None
+        return Ahead(made) if made is not None else None
+    taken = next((at for at, part in enumerate(parts) if not isinstance(part, Picked)), len(parts))
+    if 0 < taken < len(parts) and not any(isinstance(part, (Picked, torch.Tensor)) for part in parts[taken:]):  # x[rows, 1, None]
+        return apply(torch.Tensor.__getitem__, (indexed(x, parts[:taken]), (slice(None), *parts[taken:])), {})
     if not parts or not all(isinstance(part, Picked) and part.dtype != torch.bool for part in parts):
         return None
-    mask, places = common_mask("getitem", parts), [part.places[0] if part.places and part.ndim == 1 else None for part in parts]
-    dims = len(parts)
-    if None not in places and [place.dim for place in places] == list(range(len(places[0].sizes))) and places[0].sizes == x.shape[:dims]:
-        return Picked(x.reshape(-1, *x.shape[dims:]), mask)  # all coordinates in their order: x[mask]
-    return Picked(x[tuple(part.filled for part in parts)], mask)
+    mask, dims = common_mask("getitem", parts), len(parts)
+    if (places := places_of(parts, x)) is None:
+        return Picked(x[tuple(part.filled for part in parts)], mask)
+    sizes = places[0].sizes
+    order = sorted(range(dims), key=lambda at: places[at].dim)  # x[mask], if the coordinates are all and in their order
+    cells = x.permute(*order, *range(dims, x.dim()))
+    for dim in set(range(len(sizes))) - {place.dim for place in places}:
+        cells = cells.unsqueeze(dim)  # The same row for all cells of this dimension.
+    return Picked(cells.expand(*sizes, *x.shape[dims:]).reshape(-1, *x.shape[dims:]), mask)
+
+
+def places_of(parts, x):
+    """The coordinates by which x is indexed, if they are different dimensions of a mask that has the sizes of x in them."""
+    places = [part.places[0] if part.places and part.ndim == 1 else None for part in parts]
+    if None in places or len({place.dim for place in places}) < len(places):
+        return None
+    return places if all(place.sizes[place.dim] == size for place, size in zip(places, x.shape)) else None
+
+
+def is_mask_and_more(index):
+    """Whether an index is a mask of booleans, and then numbers, slices and new dimensions."""
+    return isinstance(index, tuple) and len(index) > 1 and isinstance(index[0], torch.Tensor) and index[0].dtype == torch.bool and \
+        not any(isinstance(part, torch.Tensor) for part in index[1:])
 
 
 def is_whole(index):
@@ -420,6 +473,7 @@ class Picking(TorchFunctionMode):
         # By the id of a tensor, which they hold so that no other gets it.
         self.keys, self.flat = {}, {}
         self.first = {}  # the first mask of each key
+        self.questions = writes.Questions()
 
     def __enter__(self):
         global numbers, picking
@@ -433,9 +487,12 @@ class Picking(TorchFunctionMode):
         return tuple(map(self.key, value)) if isinstance(value, (list, tuple)) else repr(value)
 
     def rows_of(self, mask):
-        """The mask of all rows: one value for all masks that are made alike."""
-        mask = self.first.setdefault(self.key(mask), mask)
-        flat = self.flat.setdefault(id(mask), (mask, mask.reshape(-1)))[1]
+        """The mask of all rows: one value for all masks that are made alike, and for views of a mask."""
+        key = self.key(mask)
+        while isinstance(key, tuple) and key and key[0] in VIEWS:
+            key = key[1]
+        first = self.first.setdefault(key, mask)
+        flat = self.flat.setdefault(id(first), (first, first.reshape(-1)))[1]
         self.given[id(flat)] = mask
         return flat
 
@@ -457,12 +514,18 @@ class Picking(TorchFunctionMode):
         kwargs, name = kwargs or {}, name_of(function)
         x, index = (*args, None, None)[:2]
         if isinstance(x, torch.Tensor):
+            if function is torch.Tensor.__bool__ and (truth := self.questions.answer(x)) is not None:
+                return truth
             if name == "getitem" and all_picked([index]):  # which PyTorch looks for in the first operand only
                 return apply(function, args, kwargs)
             if name == "getitem" and isinstance(index, tuple) and index and all(map(is_whole, index[1:])):  # x[mask, :]
                 index = index[0]
             if name == "getitem" and isinstance(index, torch.Tensor) and index.dtype == torch.bool:
                 return self.pick(x, index)
+            if name == "getitem" and is_mask_and_more(index):  # x[mask, 1, None]
+                return self.pick(x, index[0])[(slice(None), *index[1:])]
+            if name in writes.CALLS and (made := writes.written(self, function, args, kwargs)) is not None:
+                return made
             if name == "masked_select":
                 mask = kwargs.get("mask", index)
                 shape = torch.broadcast_shapes(x.shape, mask.shape)
@@ -470,6 +533,7 @@ class Picking(TorchFunctionMode):
             if name in ("nonzero", "argwhere") or name == "where" and len(args) == 1:
                 return self.nonzero(x, name == "where" or kwargs.get("as_tuple", False))
         result = function(*args, **kwargs)
+        self.questions.note(name, args, kwargs, result, self.rows_of)
         if name in OF_MASKS and isinstance(result, torch.Tensor) and id(result) not in self.keys:
             self.keys[id(result)] = result, (name, *map(self.key, args), *((word, self.key(value)) for word, value in kwargs.items()))
         return result
@@ -481,8 +545,10 @@ def trace_rows(wrapper, inputs, trace):
     def under(samples, call):
         function = wrapper.loss_of
         checked = mock.patch.object(wrapper, "loss_of", lambda *args, **kwargs: samples.checked(function(*args, **kwargs)))
-        with Picking(samples), checked:
-            return call()
+        with Picking(samples) as mode, checked:
+            result = call()
+        mode.questions.close()
+        return result
     try:
         return under(Samples(), trace)
     except Uncounted:
@@ -514,7 +580,7 @@ def depends_on_data(program):
             known[node] = node.name in constants
             continue
         operands = [n.meta.get("val") for n in node.all_input_nodes]
-        known[node] = all(known.get(n, True) for n in node.all_input_nodes if isinstance(n.meta.get("val"), torch.Tensor))
+        known[node] = all(known.get(n, True) for n in node.all_input_nodes if isinstance(n.meta.get("val"), (torch.Tensor, tuple, list)))
         made = node.meta.get("val")
         if known[node] or node.op != "call_function" or not isinstance(made, (torch.Tensor, tuple, list)):
             continue

@@ -10,6 +10,7 @@
 - uniform_: as a product of rand.
 - adaptive_max_pool1d, 2d and 3d: as maxima over windows of one size, or over each window by itself where the sizes do not
   divide the image.
+- squeeze of dimensions that have more than one cell: these stay.
 - hypot: as a root of squares; copysign, fmax and fmin: as choices between two values.
 - functions and statistics, by the formulas of formulas.py and special.py.
 - cumprod, cummax and cummin: over the matrix of what lies at or before each place. kthvalue and median: by the least values.
@@ -243,9 +244,22 @@ def symbol_split(x, _, dim=0):
     return isinstance(x.shape[dim], torch.SymInt)
 
 
+def keeps_sizes(x, dims):
+    """Whether a squeeze leaves a dimension as it is, since it has more than one cell."""
+    return x.dim() > 0 and any(not statically_known_true(x.shape[dim] == 1) for dim in ([dims] if isinstance(dims, int) else dims))
+
+
+def squeezed(x, dims):
+    """A squeeze of those dimensions that have one cell."""
+    ones = [dim % x.dim() for dim in ([dims] if isinstance(dims, int) else dims) if statically_known_true(x.shape[dim] == 1)]
+    return x.reshape([size for dim, size in enumerate(x.shape) if dim not in ones])
+
+
 # Call -> (what it becomes on the way to ONNX, that written out, which operands fail).
 CALLS = {aten.unsqueeze.default: (aten.unsqueeze.default, unsqueeze, any_complex),
          aten.mul.Tensor: (aten.mul.Tensor, multiply, any_complex),
+         aten.squeeze.dim: (aten.squeeze.dim, squeezed, keeps_sizes),
+         aten.squeeze.dims: (aten.squeeze.dims, squeezed, keeps_sizes),
          aten.chunk.default: (aten.split.Tensor, split, symbol_sized),
          aten.split.Tensor: (aten.split.Tensor, split, symbol_split),
          aten.diagonal.default: (aten.diagonal_scatter.default, with_diagonal, always),
