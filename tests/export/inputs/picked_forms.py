@@ -115,9 +115,17 @@ def balanced(net, h, labels, y):
     return F.cross_entropy(net.head(h)[keep], labels[keep], weight=1 / counts.to(h.dtype))
 
 
+def aligned(net, h, labels, y):
+    """ctc_loss of the labels of all samples in a vector, as Wav2Vec2 takes it."""
+    keep = labels >= 0
+    steps = net.head(torch.cat([h, h * 0.5, h.flip(1)], 1)).log_softmax(-1).transpose(0, 1)
+    lengths = torch.full((h.shape[0],), steps.shape[0])
+    return F.ctc_loss(steps, labels.clamp(max=CLASSES - 2).masked_select(keep), lengths, keep.sum(-1), blank=CLASSES - 1, zero_infinity=True)
+
+
 MODELS = {form.__name__: lambda form=form: Network(form) for form in (
     words, masks_alike, places, coordinates, head_of_picked, depth, missing, absolute, distances, similar, of_cells, answers,
-    prototype, soft, balanced)}
+    prototype, soft, balanced, aligned)}
 
 
 def inputs():

@@ -11,7 +11,7 @@ import contextlib
 import torch
 import torch.nn.functional as F
 
-from .losses import ExportError
+from .losses import ExportError, RowsOfData
 from .operators import REPLACE
 
 FAR = 1e30  # Stands for infinity, whose difference from itself is not a number.
@@ -62,9 +62,16 @@ def rows_of(targets, lengths):
     if targets.dim() == 2:
         return targets
     if not all(isinstance(length, int) for length in lengths):
-        raise ExportError("ctc_loss exports with targets as a matrix, a row a sample, or with target_lengths that are numbers; "
-                          "got a vector of targets, whose rows only the data tell")
+        raise RowsOfData("ctc_loss exports with targets as a matrix, a row a sample, or with target_lengths that are numbers; "
+                         "got a vector of targets, whose rows only the data tell")
     return torch.nn.utils.rnn.pad_sequence(targets.split(list(lengths)), batch_first=True)
+
+
+def labels_at(mask, labels):
+    """The labels of all samples that a mask picks, which labels[mask] has in a vector, as a matrix with these first in a row."""
+    place = mask.long().cumsum(1) - 1
+    is_there = (place[:, None] == torch.arange(mask.shape[1], device=mask.device)[:, None]) & mask[:, None]
+    return torch.where(is_there, labels[:, None], 0).sum(2)
 
 
 def as_tensor(lengths, like):

@@ -24,7 +24,7 @@ from . import adapters as low_rank
 from . import alignments, compare, decompositions, forms, gradients, manifest, notes, operators, optimizers, packed, picked
 from . import scans, sizes, state
 from . import graph as surgery
-from .losses import ExportError, ExportWarning, check_loss_trains_nothing, with_loss
+from .losses import ExportError, ExportWarning, RowsOfData, check_loss_trains_nothing, with_loss
 from .rewrite import rewrite_lossy_calls
 
 PREFIX = "model."  # the wrapper's name for the user's module
@@ -95,7 +95,7 @@ def trace_default(wrapper, inputs, dynamic, opset):
 
 
 def check_examples(inputs, dynamic):
-    sizes = {}
+    sizes, first = {}, {}
     for name, dims in dynamic.items():
         if name not in inputs:
             raise ExportError(f"dynamic names an unknown input: '{name}'")
@@ -105,7 +105,10 @@ def check_examples(inputs, dynamic):
                 raise ExportError(f"dynamic dimension '{symbol}' of '{name}' must be at least 2 in the example, got: "
                                   f"{size}; the exporter would take it for a constant")
             if sizes.setdefault(symbol, size) != size:
-                raise ExportError(f"dimension '{symbol}' is {sizes[symbol]} and {size} in the examples")
+                raise ExportError(f"dimension '{symbol}' is {sizes[symbol]} in '{first[symbol]}' and {size} in '{name}': the first "
+                                  "dimension of every input counts as samples, so make what is the same for all samples a buffer of "
+                                  "the module, or name the dimensions by dynamic=")
+            first.setdefault(symbol, name)
 
 
 def check_samples(inputs):
@@ -220,6 +223,9 @@ def refusals():
             raise ExportError(f"the module takes no size of dimension {held[2]} of '{held[1]}' but the example's: leave that "
                               "dimension out of dynamic=") from error
         branch = BRANCHES in str(error)
+        if notes.derivatives and not branch:
+            raise ExportError(f"forward takes a gradient itself ({notes.derivatives[0]}), which cannot be exported: write the derivative "
+                              "with operations, or take it in forward mode, by torch.func.jvp") from error
         raise ExportError("forward branches on what a tensor holds, which no trace knows" + gradients.place_of(error) + ": choose by "
                           "torch.where, or give a number that does not change as a plain number" if branch else
                           f"the module cannot be traced for ONNX: {notes.reason(error)}{gradients.place_of(error)}") from error
@@ -252,7 +258,7 @@ def program_of(wrapper, inputs, shapes):
         if not picked.depends_on_data(program):
             return program, False
     except Exception as error:  # noqa: BLE001 - the exporter has many kinds
-        if BRANCHES not in str(error):
+        if BRANCHES not in str(error) and not isinstance(error, RowsOfData):
             raise
         first = error
     try:

@@ -6,7 +6,6 @@ torch.export notes detach() and the regions of no_grad(), which the ONNX exporte
 of operators.py, and what forward leaves in buffers outputs.
 """
 import operator
-import os
 import traceback
 
 import torch
@@ -15,6 +14,7 @@ from torch.export.graph_signature import OutputKind, OutputSpec, TensorArgument
 
 from .backward import is_float, is_impure, mutated, resolve
 from .losses import ExportError
+from .notes import HERE, LIBRARY
 from .operators import REPLACE, STOP
 
 SET_GRAD = torch.ops.higher_order.wrap_with_set_grad_enabled
@@ -22,7 +22,6 @@ AUTOCAST = torch.ops.higher_order.wrap_with_autocast
 # Norms by the batch's or the sample's statistics, if argument 5 holds; arguments 3 and 4 are the running ones.
 NORMS = (torch.ops.aten.batch_norm.default, torch.ops.aten.instance_norm.default)
 MOMENTUM = 6
-LIBRARY, HERE = (os.path.join(os.path.dirname(file), "") for file in (torch.__file__, __file__))
 DETACHES = (torch.ops.aten.detach.default, torch.ops.aten.detach_.default)
 
 

@@ -13,6 +13,10 @@ class ExportError(ValueError):
     """Something the exported file could not say faithfully, or a wrong argument."""
 
 
+class RowsOfData(ExportError):
+    """What is refused unless the rows that a mask picks are traced as all rows (picked.py)."""
+
+
 class ExportWarning(UserWarning):
     """Something that the file says otherwise than one may expect."""
 

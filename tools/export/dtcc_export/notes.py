@@ -8,18 +8,40 @@ these become calls: `.data` is detach(), and a backward pass or hook runs on a g
 """
 import contextlib
 import inspect
+import os
+import traceback
+from unittest import mock
 
 import torch
+from torch._functorch import eager_transforms
 
 from .losses import ExportError
 from .operators import COTANGENT, PULLED_BACK
 
+
+# Folders of PyTorch and of this script.
+LIBRARY, HERE = (os.path.join(os.path.dirname(file), "") for file in (torch.__file__, __file__))
 
 # PyTorch's own, which `noted` puts another in the place of.
 APPLY = torch.autograd.Function.__dict__["apply"]
 
 # What PyTorch generates for torch.ops.dtcc.alignments, a call that stays in the trace.
 KEPT = "GeneratedBackwardFor_dtcc_alignments_default"
+
+
+# The lines at which forward, while it was traced last, took a gradient of its own. Most cannot be traced, and PyTorch says why in
+# words about its own workings.
+derivatives = []
+
+
+def noting(function):
+    """`function`, which takes gradients, with a note of the line of the user's that calls it."""
+    def noted_call(*args, **kwargs):
+        callers = [frame for frame in traceback.extract_stack()[:-1] if not frame.filename.startswith(LIBRARY)]
+        if not callers[-1].filename.startswith(HERE):  # as those of ctc_loss are
+            derivatives.append(callers[-1].line)
+        return function(*args, **kwargs)
+    return noted_call
 
 
 class Context:
@@ -148,8 +170,13 @@ def noted(module):
     for m, *_ in modules:
         m._backward_hooks, m._backward_pre_hooks = {}, {}
     handles = [module.register_forward_pre_hook(enter), module.register_forward_hook(leave)]
+    derivatives.clear()
+    takers = ((torch.autograd, "_engine_run_backward"), (eager_transforms, "grad_and_value_impl"), (eager_transforms, "_vjp_with_argnums"))
     try:
-        yield
+        with contextlib.ExitStack() as patches:
+            for place, name in takers:
+                patches.enter_context(mock.patch.object(place, name, noting(getattr(place, name))))
+            yield
     finally:
         function.apply, tensor.register_hook = kept
         del tensor.data

@@ -19,7 +19,7 @@ import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.overrides import TorchFunctionMode
 
-from . import compare, writes
+from . import alignments, compare, writes
 from .gradients import place_of_call
 from .losses import ExportError
 from .per_sample import Samples, Uncounted
@@ -386,6 +386,14 @@ def of_cells(function, args, kwargs):
     return total if reduction == "sum" else total / losses.numel()
 
 
+def labels_of_samples(picked):
+    """labels[mask] of ctc_loss, as a matrix."""
+    given = picking.given[id(picked.mask)]
+    if given.dim() != 2 or picked.dim() != 1:
+        refuse("'ctc_loss' takes labels that a mask picks", "pick them by a matrix, with a row a sample, or give the matrix itself")
+    return alignments.labels_at(given, picked.rows.reshape(given.shape))
+
+
 def apply(function, args, kwargs):
     """A call of PyTorch's of which an operand is picked."""
     name = name_of(function)
@@ -393,6 +401,8 @@ def apply(function, args, kwargs):
         refuse(f"'{function.__name__}' changes rows that a mask picks", "leave out the underscore")
     if name in ("cross_entropy", "nll_loss"):
         return of_classes(function, args, kwargs)
+    if name == "ctc_loss":
+        return function(*each(list(args), labels_of_samples), **{key: each(value, labels_of_samples) for key, value in kwargs.items()})
     if name in LOSSES:
         return of_cells(function, args, kwargs)
     first = args[0] if args else None
