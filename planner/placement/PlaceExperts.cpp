@@ -75,8 +75,14 @@ exchangeTokens(func::FuncOp step, ArrayRef<Operation *> layers, const plan::Plan
   const MeshAxis *axis = plan.mesh.find(kExpertAxis);
   if (!axis || axis->size == 1)
     return seconds;
-  if (layers.empty())
+  if (layers.empty()) {
+    if (!step.getOps<graph::TopKOp>().empty())
+      return step.emitError(
+                 "picks by top_k, but has no layer that is recognised as a mixture of experts for the axis ep "
+                 "(gated SiLU without biases: docs/limits.md): leave that axis out, got: ep=")
+             << axis->size;
     return step.emitError("has no mixture of experts for the axis ep: leave that axis out, got: ep=") << axis->size;
+  }
   for (Operation *op : layers) {
     auto layer = cast<graph::ExpertsOp>(op);
     FactorMap map = cast<FactorOpInterface>(op).getFactorMap();

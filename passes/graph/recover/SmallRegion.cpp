@@ -24,7 +24,6 @@ std::optional<SmallRegion> SmallRegion::between(ArrayRef<Value> inputs, Value ro
   for (Value input : inputs)
     if (llvm::none_of(input.getUsers(), [&](Operation *user) { return region.ops.contains(user); }))
       return std::nullopt;
-  region.joinDims();
   return region;
 }
 
@@ -59,6 +58,12 @@ bool SmallRegion::collect(Value value, size_t depth) {
 Value SmallRegion::representative(Value value) const {
   auto same = sameState.find(value);
   return same == sameState.end() ? value : same->second;
+}
+
+void SmallRegion::ensureJoined() {
+  if (!joined)
+    joinDims();
+  joined = true;
 }
 
 void SmallRegion::joinDims() {
@@ -122,6 +127,7 @@ void SmallRegion::joinDims() {
 bool SmallRegion::isClosed() const { return graph::isClosed(inputs, root, ops); }
 
 unsigned SmallRegion::classOf(Value value, int64_t dim) {
+  ensureJoined();
   return classes[firstDim.lookup(representative(value)) + dim];
 }
 

@@ -43,6 +43,9 @@ public:
 private:
   bool collect(mlir::Value value, size_t depth = 0);
   void joinDims();
+  /// Most regions are told by their parameters alone not to be what is looked for, so dimensions are joined when they
+  /// are asked for.
+  void ensureJoined();
   /// The read that stands for all of its state.
   mlir::Value representative(mlir::Value value) const;
 
@@ -55,6 +58,7 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> firstDim;
   llvm::IntEqClasses classes;
   llvm::SmallVector<int64_t> sizes; /* per class */
+  bool joined = false;
 };
 
 } // namespace dtcc::graph

@@ -98,10 +98,11 @@ func.func @bounded(%x: tensor<5x4xf32>, %w: tensor<2x4xf32>) -> tensor<5x4xf32> 
   return %y : tensor<5x4xf32>
 }
 
-// Up before gate is another layer: left alone.
+// Up before gate: the op reads the halves of the parameter in its own order.
 // CHECK-LABEL: func.func @swapped
-// CHECK-NOT: graph.experts
-// CHECK: return
+// CHECK: %[[HALVES:.*]]:2 = graph.unstack %{{.*}} {dim = 1 : i64} : (tensor<2x2x3x4xf32>)
+// CHECK: %[[IN:.*]] = graph.stack %[[HALVES]]#1, %[[HALVES]]#0 {dim = 1 : i64}
+// CHECK: graph.experts %arg0, %{{.*}}, %{{.*}}, %[[IN]], %{{.*}} :
 func.func @swapped(%x: tensor<5x4xf32>, %w: tensor<2x4xf32>) -> tensor<5x4xf32> {
   %p = graph.contract "nc,ec->ne" %x, %w : (tensor<5x4xf32>, tensor<2x4xf32>) -> tensor<5x2xf32>
   %r, %i = graph.top_k %p : (tensor<5x2xf32>) -> (tensor<5x1xf32>, tensor<5x1xi64>)

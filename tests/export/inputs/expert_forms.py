@@ -1,0 +1,98 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Expert layers whose parameters are three stacked ones, one with gate and up in the other order, or matrices of each expert,
+each trained as PyTorch trains it.
+
+    expert_forms.py FOLDER [--plans PLAN ..] [--only NAME ..]
+"""
+import sys
+
+import numpy
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import against_torch
+from expert_loops import EXPERTS, LENGTH, PICKS, WIDTH, WORDS, Model, flat
+
+
+class Stacked(Model):
+    def __init__(self, mix):
+        super().__init__(mix)
+        sizes = {"w1": (12, WIDTH), "w2": (WIDTH, 12), "w3": (12, WIDTH), "both": (WIDTH, 24), "down": (12, WIDTH)}
+        for name, (rows, columns) in sizes.items():
+            setattr(self, name, nn.Parameter(torch.randn(EXPERTS, rows, columns) * 0.3))
+
+
+def gates(x, weights, picks):
+    """The weights of all experts (.., experts), 0 where they are not picked."""
+    return torch.zeros(*x.shape[:-1], EXPERTS, dtype=x.dtype).scatter(-1, picks, weights)
+
+
+def gathered(net, x, weights, picks):
+    """Three parameters, of which each token's experts are gathered, as in gpt-fast."""
+    shape, (x, weights, picks) = x.shape, flat(x, weights, picks)
+    active = F.silu(torch.einsum("ti,taoi->tao", x, net.w1[picks])) * torch.einsum("ti,taoi->tao", x, net.w3[picks])
+    return torch.einsum("tai,ta->ti", torch.einsum("tao,taio->tai", active, net.w2[picks]), weights).reshape(shape)
+
+
+def products(net, x, weights, picks):
+    """Three parameters, of which all are multiplied with all tokens, as torchtitan writes them."""
+    shape, (x, weights, picks) = x.shape, flat(x, weights, picks)
+    all_of = x.unsqueeze(0).expand(EXPERTS, -1, -1)
+    active = F.silu(torch.bmm(all_of, net.w1.mT)) * torch.bmm(all_of, net.w3.mT)
+    return (torch.bmm(active, net.w2.mT) * gates(x, weights, picks).t()[..., None]).sum(0).reshape(shape)
+
+
+def turned(net, x, weights, picks):
+    """One parameter with what is multiplied before the gates."""
+    shape, (x, weights, picks) = x.shape, flat(x, weights, picks)
+    up, gate = torch.bmm(x.repeat(EXPERTS, 1).view(EXPERTS, -1, WIDTH), net.both).chunk(2, -1)
+    return (torch.bmm(up * F.silu(gate), net.down) * gates(x, weights, picks).t()[..., None]).sum(0).reshape(shape)
+
+
+def listed(net, x, weights, picks):
+    """Modules, stacked results, and an einsum."""
+    return torch.einsum("bte,btec->btc", gates(x, weights, picks), torch.stack([expert(x) for expert in net.experts], 2))
+
+
+def softmax_of_picks(net, x, weights, picks):
+    """The softmax of logits where those that are not picked are -inf, from the last expert on."""
+    logits = net.gate(x)
+    best, picks = logits.topk(PICKS, dim=-1)
+    share = torch.full_like(logits, float("-inf")).scatter(-1, picks, best).softmax(-1)
+    result = 0
+    for number in reversed(range(EXPERTS)):
+        result = share[..., number:number + 1] * net.experts[number](x) + result
+    return result
+
+
+def others_first(net, x, weights, picks):
+    """Modules in another order than the router's numbers."""
+    given = gates(x, weights, picks)
+    return sum(given[..., number, None] * net.experts[expert](x) for number, expert in enumerate((0, 2, 1, 3)))
+
+
+def out_of_order(net, x, weights, picks):
+    """Numbers that are read in no order: left as they are written."""
+    given = gates(x, weights, picks)
+    return sum(given[..., number, None] * net.experts[number](x) for number in (0, 2, 1, 3))
+
+
+def raised_divisor(net, x, weights, picks):
+    """Shares of a sum to which something is added, which are no shares."""
+    best, picks = net.gate(x).sigmoid().topk(PICKS, dim=-1)
+    share = (best / (best.sum(-1, keepdim=True) + 1e-3)).movedim(-1, 0)
+    given = (F.one_hot(picks, EXPERTS).movedim(-2, 0) * share[..., None]).sum(0)
+    return sum(given[..., number, None] * expert(x) for number, expert in enumerate(net.experts))
+
+
+FOUND = {form.__name__: lambda form=form: Stacked(form) for form in (gathered, products, turned)}
+FOUND |= {form.__name__: lambda form=form: Model(form) for form in (listed, softmax_of_picks, others_first)}
+LEFT = {form.__name__: lambda form=form: Model(form) for form in (out_of_order, raised_divisor)}
+ROWS = against_torch.STEPS * against_torch.BATCH
+
+if __name__ == "__main__":
+    random = numpy.random.default_rng(6)
+    data = {name: random.integers(0, most, (ROWS, LENGTH)) for name, most in (("ids", WORDS), ("wanted", 3))}
+    sys.exit(against_torch.main(FOUND | LEFT, data, LENGTH))
