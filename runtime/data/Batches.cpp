@@ -193,8 +193,11 @@ void Batches::checkLengths(const Input &one, const Input &other) {
     fail("all inputs must have as many samples: ", one.source->path(), " has ", count, ", ", other.source->path(),
          " has ", otherCount);
   if (one.steps() != other.steps())
-    fail("all inputs must have samples for as many steps: ", one.source->path(), " has ", count, ", ", one.rows,
-         " a step, ", other.source->path(), " has ", otherCount, ", ", other.rows, " a step");
+    fail(
+        "all inputs must have samples for as many steps: ", one.source->path(), " has ", count, ", ", one.rows,
+        " a step, ", other.source->path(), " has ", otherCount, ", ", other.rows,
+        " a step: the first dimension of every input counts as samples, so repeat rows that are the same in all steps, "
+        "or make them a constant of the model");
 }
 
 int64_t Batches::rowAt(const Input &input, int64_t first, int64_t row) const {

@@ -164,7 +164,8 @@ std::optional<std::string> PlanApplier::placeOp(Operation *op) {
     if (!inputs.batch.contains(classes.ofFactor(op, f)) || !factors.assignable[f])
       continue;
     if (batch && llvm::any_of(samples, [&](const std::string &axis) { return plan.mesh.isTime(axis); }))
-      return "samples meet each other here; they cannot be split over micro-batches: take one";
+      return "samples meet each other here; they cannot be split over micro-batches: take one" +
+             describeOtherRows(step);
     batch = f;
     placement.give(f, samples);
   }

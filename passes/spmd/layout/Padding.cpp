@@ -300,20 +300,34 @@ const PaddableClasses::Obstacle *PaddableClasses::obstacleOf(unsigned id) const 
   return at->second ? &*at->second : nullptr;
 }
 
+/// What messages call an input.
+static std::string nameOfInput(func::FuncOp step, unsigned number) {
+  auto name = step.getArgAttrOfType<StringAttr>(number, "graph.name");
+  return name ? "'" + name.getValue().str() + "'" : std::to_string(number);
+}
+
+std::string describeOtherRows(func::FuncOp step) {
+  auto rows = [&](unsigned number) { return cast<ShapedType>(step.getArgument(number).getType()).getShape(); };
+  for (unsigned number = 1; number < step.getNumArguments(); ++number)
+    if (!rows(0).empty() && !rows(number).empty() && rows(number)[0] != rows(0)[0])
+      return "; input " + nameOfInput(step, number) + " has " + std::to_string(rows(number)[0]) +
+             " rows a step, where " + nameOfInput(step, 0) + " has " + std::to_string(rows(0)[0]) +
+             ": the first dimension of every input counts as samples, so make what is the same for all samples a "
+             "constant of the model (a buffer of the module that is exported)";
+  return "";
+}
+
 LogicalResult checkInputSamples(func::FuncOp step, int64_t parts) {
   for (BlockArgument argument : step.getArguments()) {
     auto type = cast<ShapedType>(argument.getType());
-    if (type.getRank() == 0) {
-      auto name = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.name");
-      return step.emitError("input ") << (name ? "'" + name.getValue().str() + "'"
-                                               : std::to_string(argument.getArgNumber()))
+    if (type.getRank() == 0)
+      return step.emitError("input ") << nameOfInput(step, argument.getArgNumber())
                                       << " is a scalar, and all inputs must have a dimension of samples: give each "
                                          "sample its number, or make it "
                                          "a constant of the model";
-    }
     if (type.getShape()[0] % parts)
       return step.emitError("batch must divide by micro-batches times data-parallel ranks, ")
-             << parts << ", got: " << type.getShape()[0];
+             << parts << ", got: " << type.getShape()[0] << describeOtherRows(step);
   }
   return success();
 }

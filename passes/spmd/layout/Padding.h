@@ -80,6 +80,10 @@ private:
   mutable std::map<unsigned, std::optional<Obstacle>> known;
 };
 
+/// The end of a message about samples: names an input with another number of rows a step than the first input, which
+/// may have no dimension of samples. Empty if there is none.
+std::string describeOtherRows(mlir::func::FuncOp step);
+
 /// Samples are not padded. Fails with a message if an input of a training step has none, which are its first dimension,
 /// or a number of them that does not divide by `parts`, micro-batches times data-parallel ranks.
 mlir::LogicalResult checkInputSamples(mlir::func::FuncOp step, int64_t parts);
