@@ -130,6 +130,15 @@ REFUSED |= {
     "dtcc's optimizers have no amsgrad, got: amsgrad=True":
         (LINEAR, ROWS, {"loss": torch.mean, "optimizer": torch.optim.AdamW(LINEAR.parameters(), amsgrad=True)}),
 }
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    SCRIPTED = nn.Sequential(torch.jit.script(nn.Linear(3, 2)))
+REFUSED |= {
+    "module '0' is compiled by torch.jit, which cannot be traced: give the module that it was made of":
+        (SCRIPTED, ROWS, {"loss": torch.mean}),
+    "dimension 'batch' is 4 in 'input' and 5 in 'places': the first dimension of every input counts as samples":
+        (LINEAR, {**ROWS, "places": torch.ones(5)}, {"loss": torch.mean}),
+}
 
 
 def exported(module, inputs, options, path):

@@ -82,6 +82,11 @@ def moved_layer(self, x):
     return x
 
 
+def expanded_buffer(self, x):
+    """A buffer whose cells are one in memory, which cannot be written to."""
+    return nn.functional.conv1d(x.transpose(1, 2), self.kernel.to(x.dtype), padding=1, groups=x.shape[2]).transpose(1, 2) + x
+
+
 def nothing_to_squeeze(self, x):
     """Dimensions of more than one cell stay."""
     return x.squeeze(1) * x[:, :1].squeeze((0, 1, 2)).mean(-1)[:, None, None] + x.mean(-1).squeeze(-1)[..., None]
@@ -261,6 +266,8 @@ class Model(nn.Module):
         if form is layers_with_a_mask:
             layer = nn.TransformerEncoderLayer(WIDTH, 2, 16, dropout=0.0, batch_first=True)
             self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        if form is expanded_buffer:
+            self.register_buffer("kernel", torch.tensor([[[0.25, 0.5, 0.25]]]).expand(WIDTH, 1, 3))
 
     def forward(self, ids, wanted):
         values = self.form(self, self.enter(ids)).to(self.enter.weight.dtype)
@@ -269,7 +276,7 @@ class Model(nn.Module):
 
 FORMS = (complex_rotary, chunk_of_symbol, chunk_of_unequal_parts, number_first, uniform_numbers, counted_down, greatest_of_windows,
          greatest_of_unequal_windows, sum_over_alignments, hypotenuse,
-         moved_layer, nothing_to_squeeze, nothing_to_flatten, running, least_of_some, chosen_of_two, counted_smaller, beside_each_other,
+         moved_layer, expanded_buffer, nothing_to_squeeze, nothing_to_flatten, running, least_of_some, chosen_of_two, counted_smaller, beside_each_other,
          more_than_places, gaussian_loss, in_double, weighted_and_smoothed,
          tails, gamma_functions, special_functions, unrolled, statistics, extremes_of_all, of_many, attention_of_any_shape, layers_with_a_mask,
          sums_over_listed_axes, others_alike, diagonal_in_place, more_than_places_in_place, smoothed_in_autocast, drawn)

@@ -64,7 +64,7 @@ def main():
         if arguments.opset is not None:
             options["opset"] = arguments.opset
         facts = export(module, inputs, arguments.output, **options)
-        rows = facts["parameters"]
+        rows = [row for row in facts["parameters"] if "of_checkpoints" not in row]
         own = [r for r in rows if r["tied_to"] is None]
         count = sum(module.get_parameter(r["name"]).numel() for r in own)
         print(f"{arguments.output}: {len(own)} parameters ({count:,} values), {len(rows) - len(own)} tied, "

@@ -147,6 +147,13 @@ def check_batch_norms(module):
                               "exported; give it a momentum")
 
 
+def check_scripts(module):
+    for name, child in module.named_modules():
+        if isinstance(child, torch.jit.ScriptModule):
+            raise ExportError(f"{f'module {name!r}' if name else 'the module'} is compiled by torch.jit, which cannot be traced: give the "
+                              "module that it was made of")
+
+
 # What torch.export says where the number of a tensor's rows, or a condition of Python's, follows from the data.
 BRANCHES = "data-dependent expression"
 
@@ -411,6 +418,7 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
     if loss is not False:
         check_samples(inputs)
     with training(module, train), forms.traced_experts(module), refusals():
+        check_scripts(module)
         check_batch_norms(module)
         check_loss_trains_nothing(module, loss)
         if optimizer is not None:

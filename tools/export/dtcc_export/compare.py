@@ -40,7 +40,8 @@ def untouched(module):
             owner._buffers.update(tensors)
             with torch.no_grad():
                 for name, value in values.items():
-                    tensors[name].copy_(value)
+                    if value.is_meta or not torch.equal(tensors[name], value):  # Expanded buffers cannot be written to.
+                        tensors[name].copy_(value)
 
 
 def gradients_of(module, names):

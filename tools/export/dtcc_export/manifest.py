@@ -6,6 +6,8 @@ Metadata key "dtcc.manifest", a JSON object; docs/export.md describes every fiel
 """
 import fnmatch
 
+import torch
+
 from . import optimizers
 
 KEY = "dtcc.manifest"
@@ -18,6 +20,27 @@ def canonical_names(module):
     for name, parameter in module.named_parameters(remove_duplicate=False):
         names[name] = first.setdefault(id(parameter), name)
     return names
+
+
+def names_in_checkpoints(module):
+    """name -> the name under which transformers saves the parameter, where that is another: its models of version 5 have names of
+    their own, and read and write the older ones."""
+    try:
+        from transformers import PreTrainedModel
+        from transformers.core_model_loading import revert_weight_conversion
+    except ImportError:
+        return {}
+    if not isinstance(module, PreTrainedModel):
+        return {}
+    tensors = {name: torch.empty_like(parameter, device="meta") for name, parameter in module.named_parameters()}
+    names = {id(tensor): name for name, tensor in tensors.items()}
+    try:
+        saved = revert_weight_conversion(module, tensors)
+    except Exception:  # noqa: BLE001 - a conversion that needs the numbers, and no name
+        return {}
+    if any(id(tensor) not in names for tensor in saved.values()):
+        return {}  # Some are joined or split on the way: no folder has all of them.
+    return {names[id(tensor)]: name for name, tensor in saved.items() if names[id(tensor)] != name}
 
 
 def decayed(module, optimizer, no_decay):
@@ -54,6 +77,10 @@ def parameters(module, used, optimizer, no_decay):
         if first in padding:
             row["padding_idx"] = padding[first]
         rows.append(row)
+    known, others = {row["name"]: row for row in rows}, names_in_checkpoints(module)
+    for name, other in others.items():
+        if other not in known:
+            rows.append({**known[name], "name": other, "tied_to": known[name]["initializer"], "of_checkpoints": True})
     return rows
 
 
