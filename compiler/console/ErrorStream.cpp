@@ -8,7 +8,6 @@
 #include "compiler/console/ErrorStream.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/WithColor.h"
-#include <charconv>
 #include <csignal>
 
 llvm::raw_ostream &dtcc::errorStream() { return llvm::WithColor::error(messageStream(), toolName()); }
@@ -16,11 +15,6 @@ llvm::raw_ostream &dtcc::errorStream() { return llvm::WithColor::error(messageSt
 mlir::LogicalResult dtcc::wrong(const llvm::Twine &message) {
   errorStream() << message << '\n';
   return mlir::failure();
-}
-
-std::string dtcc::numberText(double number) {
-  char text[32];
-  return std::string(text, std::to_chars(text, text + sizeof text, number).ptr);
 }
 
 void dtcc::prepareForCrashes() {

@@ -14,7 +14,6 @@
 #define DTCC_COMPILER_CONSOLE_ERRORSTREAM_H
 
 #include "compiler/console/StatusLine.h"
-#include <string>
 
 namespace dtcc {
 
@@ -23,9 +22,6 @@ llvm::raw_ostream &errorStream();
 
 /// Tells `message` there.
 mlir::LogicalResult wrong(const llvm::Twine &message);
-
-/// "0.001", "1e-06": a number in a message, in the digits that it has.
-std::string numberText(double number);
 
 /// Lets a crash say in front of its stack that the tool is at fault, not its input, and what a report needs. A file
 /// that grows beyond the limit of file sizes (ulimit -f) is no crash. LLVM's own handlers must be there before.

@@ -10,6 +10,7 @@
 #include "planner/parallelism/Schedules.h"
 #include "runtime/abi/console/ConfigFile.h"
 #include "runtime/abi/console/NearestName.h"
+#include "runtime/abi/console/NumberText.h"
 #include "runtime/abi/console/OptionRow.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Path.h"

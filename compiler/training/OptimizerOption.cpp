@@ -9,6 +9,7 @@
 #include "compiler/console/ErrorStream.h"
 #include "dialects/graph/Graph.h"
 #include "runtime/abi/console/NearestName.h"
+#include "runtime/abi/console/NumberText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"

@@ -9,6 +9,7 @@
 #include "compiler/training/OptimizerOption.h"
 #include "dialects/graph/StateUpdate.h"
 #include "runtime/abi/console/NearestName.h"
+#include "runtime/abi/console/NumberText.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/GlobPattern.h"

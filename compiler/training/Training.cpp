@@ -11,6 +11,7 @@
 #include "compiler/training/OptimizerOption.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/StateUpdate.h"
+#include "runtime/abi/console/NumberText.h"
 #include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;

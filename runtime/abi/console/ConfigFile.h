@@ -18,8 +18,8 @@
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
+#include "runtime/abi/console/NumberText.h"
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -42,13 +42,11 @@ inline std::optional<std::string> configScalar(const toml::node &node) {
   if (const auto *text = node.as_string())
     return **text;
   if (const auto *number = node.as_integer())
-    return std::to_string(**number);
+    return numberText(**number);
   if (const auto *truth = node.as_boolean())
     return std::string(**truth ? "true" : "false");
-  if (const auto *real = node.as_floating_point()) {
-    char digits[32];
-    return std::string(digits, std::to_chars(digits, digits + sizeof(digits), **real).ptr);
-  }
+  if (const auto *real = node.as_floating_point())
+    return numberText(**real);
   return std::nullopt;
 }
 

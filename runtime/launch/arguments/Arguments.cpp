@@ -9,9 +9,11 @@
 
 #include "runtime/abi/console/ConfigFile.h"
 #include "runtime/abi/console/NearestName.h"
+#include "runtime/abi/console/NumberText.h"
 #include "runtime/core/Error.h"
 #include "runtime/launch/arguments/OptionHelp.h"
 
+#include <charconv>
 #include <set>
 #include <sstream>
 
@@ -143,9 +145,7 @@ void Arguments::addFile(const CLI::App &app, const std::string &path) {
 template <typename Number> static bool isPlain(const std::string &text) {
   Number number{};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  char digits[32];
-  return error == std::errc() && end == text.data() + text.size() &&
-         text == std::string(digits, std::to_chars(digits, digits + sizeof(digits), number).ptr);
+  return error == std::errc() && end == text.data() + text.size() && text == numberText(number);
 }
 
 /// A value of TOML: a number, if that is sure to be read as the user wrote it, else text.
