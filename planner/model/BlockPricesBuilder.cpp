@@ -11,6 +11,7 @@
 #include "planner/model/KernelTraffic.h"
 #include "planner/model/PriceBlocks.h"
 #include "planner/step/ProductWidth.h"
+#include "planner/step/ViewOps.h"
 #include "planner/step/WaitingValues.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include <map>
@@ -198,8 +199,7 @@ BlockPrices::Read BlockPrices::Builder::readOf(const BlockTable::Op &op, unsigne
 }
 
 void BlockPrices::Builder::addWork(OpWork &work, const BlockTable::Op &op) {
-  if (isa<graph::ReadOp, graph::ConstantOp, graph::ReshapeOp, graph::BroadcastOp, graph::UnstackOp>(op.op) ||
-      values.isStored(op.op))
+  if (takesNoKernel(op.op) || values.isStored(op.op))
     return;
   work.works = true;
   const Placed &placed = placedOf(op.op);

@@ -8,15 +8,11 @@
 #include "planner/model/KernelTraffic.h"
 
 #include "dialects/graph/Graph.h"
+#include "planner/step/ViewOps.h"
 
 using namespace mlir;
 
 namespace dtcc::spmd {
-
-/// Whether kernels read the results of an op where its operand lies.
-static bool isView(Operation *op) {
-  return isa_and_nonnull<graph::ReshapeOp, graph::BroadcastOp, graph::UnstackOp>(op);
-}
 
 static Value behindViews(Value value) {
   while (isView(value.getDefiningOp()))

@@ -10,6 +10,7 @@
 #include "dialects/graph/Origin.h"
 #include "passes/graph/Recompute.h"
 #include "passes/spmd/partition/ComputeTypes.h"
+#include "planner/step/ViewOps.h"
 
 using namespace mlir;
 
@@ -46,9 +47,10 @@ Value StepValues::rootOf(Value value) {
 
 void StepValues::findFree(func::FuncOp step) {
   for (Operation &op : step.front()) {
-    bool isView = isa<graph::ReadOp, graph::ConstantOp, graph::ReshapeOp, graph::BroadcastOp>(op);
+    // Gradients want the parts of an unstacked value, rarely all of it: the parts count as values of their own.
+    bool isFree = takesNoKernel(&op) && !isa<graph::UnstackOp>(op);
     for (Value result : op.getResults())
-      if (isView || llvm::any_of(result.getUsers(), [](Operation *user) { return isa<graph::UpdateOp>(user); }))
+      if (isFree || llvm::any_of(result.getUsers(), [](Operation *user) { return isa<graph::UpdateOp>(user); }))
         free.insert(result);
   }
   step.walk([&](graph::CrossEntropyOp loss) {
