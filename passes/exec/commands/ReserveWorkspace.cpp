@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The workspace of each kind of op is a row of a table here, by the sizes of
+// The workspace of each kind of op is a row of one of two tables here, by the sizes of
 // runtime/abi/GpuWorkspace.h.
 //
 //===----------------------------------------------------------------------===//
@@ -33,11 +33,6 @@ using namespace dtcc::exec;
 
 static ArrayRef<int64_t> viewShape(Value view) { return cast<MemRefType>(view.getType()).getShape(); }
 
-static int64_t countStates(LibraryOp op) {
-  auto states = op->getParentOfType<ModuleOp>().getOps<graph::StateOp>();
-  return std::distance(states.begin(), states.end());
-}
-static int64_t updateBytes(LibraryOp op) { return gpu_workspace::update(countStates(op)); }
 static int64_t partGradBytes(LibraryOp op) {
   return gpu_workspace::attentionGrad(llvm::product_of(viewShape(op.getIns()[0]).drop_back()));
 }
@@ -88,7 +83,7 @@ static int64_t recurrenceBytes(LibraryOp op) {
   return gpu_workspace::recurrence(cell == RecurrentCell::Gru ? inputs[1] * inputs.back() : 0);
 }
 
-/// Ops that are not named need none.
+/// Needs of ops by their operands.
 static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
   static const llvm::StringMap<int64_t (*)(LibraryOp)> table = {
       {"matmul", [](LibraryOp) { return gpu_workspace::productBytes; }},
@@ -116,25 +111,43 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
        }},
       {"recurrence", recurrenceBytes},
       {"recurrence_grad", recurrenceBytes},
-      {"adamw", updateBytes},
-      {"adamw8bit", updateBytes},
-      {"sgd", updateBytes},
-      {"adagrad", updateBytes},
-      {"lion", updateBytes},
       {"lamb_direction", [](LibraryOp) { return gpu_workspace::lambDirectionBytes; }},
       {"factor_squares", [](LibraryOp op) { return gpu_workspace::factorSquares(viewShape(op.getIns()[0])[0]); }},
       {"adafactor_direction",
        [](LibraryOp op) { return gpu_workspace::adafactorDirection(viewShape(op.getOuts()[0])[0]); }},
-      {"tensor_squares",
-       [](LibraryOp op) { return gpu_workspace::tensorSquares(viewShape(op.getIns()[0])[0], countStates(op)); }},
       {"orthogonalize",
        [](LibraryOp op) {
          auto bucket = cast<FlatSymbolRefAttr>(op.getParameters()[0]);
          return gpu_workspace::productBytes + orthogonalBytes(op, bucket, OrthogonalizeOn::Gpu);
        }},
-      {"apply_direction", updateBytes},
   };
   return table;
+}
+
+static int64_t updateBytes(LibraryOp, int64_t states) { return gpu_workspace::update(states); }
+
+/// Needs of ops with an entry for each state of the model.
+static const llvm::StringMap<int64_t (*)(LibraryOp, int64_t states)> &needsByStates() {
+  static const llvm::StringMap<int64_t (*)(LibraryOp, int64_t states)> table = {
+      {"adamw", updateBytes},
+      {"adamw8bit", updateBytes},
+      {"sgd", updateBytes},
+      {"adagrad", updateBytes},
+      {"lion", updateBytes},
+      {"apply_direction", updateBytes},
+      {"tensor_squares",
+       [](LibraryOp op, int64_t states) { return gpu_workspace::tensorSquares(viewShape(op.getIns()[0])[0], states); }},
+  };
+  return table;
+}
+
+/// Bytes of workspace of an op; nothing if its kind needs none.
+static std::optional<int64_t> neededBytes(LibraryOp op, int64_t states) {
+  if (auto need = needs().lookup(op.getOp()))
+    return need(op);
+  if (auto need = needsByStates().lookup(op.getOp()))
+    return need(op, states);
+  return std::nullopt;
 }
 
 /// Bytes of all messages that may be under way at a time, and of those that an action receives.
@@ -169,15 +182,13 @@ static int64_t messageBytes(ProgramOp program) {
 
 /// Workspace of the operations: for each stream the largest need of its ops, one stream behind the other.
 static int64_t operationBytes(ProgramOp program) {
+  const int64_t states = llvm::range_size(program->getParentOfType<ModuleOp>().getOps<graph::StateOp>());
   std::map<uint64_t, int64_t> most;
-  bool updates = false;
   program.walk([&](LibraryOp op) {
-    auto need = needs().lookup(op.getOp());
-    // All updates need the same, and there are many of them in a model of many states.
-    if (!need || (need == updateBytes && op.getStream() == 0 && std::exchange(updates, true)))
-      return;
-    int64_t &bytes = most[op.getStream()];
-    bytes = std::max(bytes, need(op));
+    if (std::optional<int64_t> needed = neededBytes(op, states)) {
+      int64_t &bytes = most[op.getStream()];
+      bytes = std::max(bytes, *needed);
+    }
   });
   int64_t bytes = 0;
   for (auto [stream, needed] : most)
