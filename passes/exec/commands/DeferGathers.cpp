@@ -100,46 +100,53 @@ private:
   Timeline &timelineOf(const Run &run) { return timelines[run.phase]; }
 
   /// Whether a command only brings other ranks' shares of a copy that a step computes with.
-  bool isOfCopies(CollectiveOp op) {
+  static bool isOfCopies(CollectiveOp op, const SymbolTable &buffers, const SymbolTable &buckets) {
     if (op.getKind() != CollectiveKind::AllGather || !op.getOfParameters())
       return false;
-    auto module = program->getParentOfType<ModuleOp>();
     return llvm::all_of(accessesOf(op), [&](Access access) {
-      auto buffer = program.lookupSymbol<BufferOp>(access.view.getBufferAttr());
-      auto bucket = buffer && buffer.getBucketAttr() ? module.lookupSymbol<spmd::BucketOp>(buffer.getBucketAttr())
+      auto buffer = buffers.lookup<BufferOp>(bufferOf(access));
+      auto bucket = buffer && buffer.getBucketAttr() ? buckets.lookup<spmd::BucketOp>(buffer.getBucketAttr().getAttr())
                                                      : spmd::BucketOp();
       return bucket && bucket.getRole() == spmd::BucketRole::Compute;
     });
   }
 
-  /// The first command of a step that reads a buffer outside of the update. Nothing if a command writes it before that.
-  std::optional<Place> firstReader(StringAttr buffer, size_t update) {
+  static StringAttr bufferOf(Access access) { return access.view.getBufferAttr().getAttr(); }
+
+  /// The first command of a step that reads each buffer outside of the update, as far as no command writes the buffer
+  /// before that.
+  llvm::DenseMap<StringAttr, Place> findFirstReaders(size_t update) {
+    llvm::DenseMap<StringAttr, Place> readers;
+    llvm::DenseSet<StringAttr> touched;
+    llvm::DenseSet<size_t> passed{update};
     for (auto [number, run] : llvm::enumerate(runs)) {
-      if (run.phase == update)
+      if (!passed.insert(run.phase).second)
         continue;
       for (auto [at, command] : llvm::enumerate(timelineOf(run).commands))
         for (Access access : accessesOf(command))
-          if (access.view.getBufferAttr().getAttr() == buffer)
-            return access.writes ? std::nullopt : std::optional<Place>({number, at});
+          if (touched.insert(bufferOf(access)).second && !access.writes)
+            readers[bufferOf(access)] = {number, at};
     }
-    return std::nullopt;
+    return readers;
   }
 
   /// Finds the gathers of the update phase behind which nothing else touches what they bring.
   void findGathers() {
-    for (auto [number, phase] : llvm::enumerate(phases)) {
-      if (phase.getSymName() != spmd::kUpdatePhase)
-        continue;
-      llvm::DenseSet<Attribute> touched;
-      for (CommandOpInterface command : llvm::reverse(timelines[number].commands)) {
-        auto op = dyn_cast<CollectiveOp>(command.getOperation());
-        StringAttr buffer = op ? op.getOuts()[0].getDefiningOp<ViewOp>().getBufferAttr().getAttr() : StringAttr();
-        if (op && isOfCopies(op) && !touched.contains(buffer))
-          if (std::optional<Place> reader = firstReader(buffer, number))
-            gathers.push_back({op, *reader, *reader});
-        for (Access access : accessesOf(command))
-          touched.insert(access.view.getBufferAttr().getAttr());
+    auto phase = llvm::find_if(phases, [](PhaseOp each) { return each.getSymName() == spmd::kUpdatePhase; });
+    if (phase == phases.end())
+      return;
+    const size_t update = phase - phases.begin();
+    const llvm::DenseMap<StringAttr, Place> readers = findFirstReaders(update);
+    const SymbolTable buffers(program), buckets(program->getParentOfType<ModuleOp>());
+    llvm::DenseSet<StringAttr> touched;
+    for (CommandOpInterface command : llvm::reverse(timelines[update].commands)) {
+      if (auto op = dyn_cast<CollectiveOp>(command.getOperation()); op && isOfCopies(op, buffers, buckets)) {
+        StringAttr buffer = op.getOuts()[0].getDefiningOp<ViewOp>().getBufferAttr().getAttr();
+        if (auto reader = readers.find(buffer); reader != readers.end() && !touched.contains(buffer))
+          gathers.push_back({op, reader->second, reader->second});
       }
+      for (Access access : accessesOf(command))
+        touched.insert(bufferOf(access));
     }
     // A command may read several buckets.
     llvm::sort(gathers, [](const Gather &a, const Gather &b) {
