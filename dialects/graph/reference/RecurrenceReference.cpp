@@ -102,84 +102,143 @@ LogicalResult RecurrenceOp::evaluate(Operands operands, Results results, const E
   return success();
 }
 
-LogicalResult RecurrenceGradOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
-  const HostTensor &dh = operands[0], &weight = operands[1], &h = operands[2], &start = operands[3],
-                   &gates = operands[4];
-  const RecurrentCell cell = getCell();
-  Layer layer(h, cell, getReverse());
-  const int64_t units = layer.units;
-  const bool resetAfter = cell == RecurrentCell::GruResetAfter;
-  // The gradients to h and c after the step at hand, from the steps behind it.
-  SmallVector<double> carried, carriedC;
-  for (int64_t sample = 0; sample < layer.samples; ++sample) {
-    carried.assign(units, 0), carriedC.assign(units, 0);
-    for (int64_t i = layer.steps; i-- > 0;) {
-      const int64_t row = layer.row(i, sample);
-      const double *saved = &gates.floats[row * layer.saved], *before = layer.before(i, sample, h, start);
-      double *dp = &results[0].floats[row * layer.gates];
-      double *products = resetAfter ? &results[2].floats[row * layer.gates] : dp;
-      SmallVector<double> direct(units, 0);
-      for (int64_t u = 0; u < units; ++u) {
-        const double *from = saved + u;
-        const double d = dh.floats[row + u] + carried[u];
-        auto logisticSlope = [&](int64_t g) { return from[g * units] * (1 - from[g * units]); };
-        auto tanhSlope = [&](int64_t g) { return 1 - from[g * units] * from[g * units]; };
-        switch (cell) {
-        case RecurrentCell::Tanh:
-          dp[u] = d * tanhSlope(0);
-          break;
-        case RecurrentCell::Relu:
-          dp[u] = from[0] > 0 ? d : 0;
-          break;
-        case RecurrentCell::Lstm: {
-          const double c = std::tanh(operands[5].floats[row + u]);
-          double dc = carriedC[u] + d * from[units] * (1 - c * c);
-          if (operands.size() == 8)
-            dc += operands[7].floats[row + u];
-          dp[u] = dc * from[3 * units] * logisticSlope(0);
-          dp[units + u] = d * c * logisticSlope(1);
-          dp[2 * units + u] = dc * layer.before(i, sample, operands[5], operands[6])[u] * logisticSlope(2);
-          dp[3 * units + u] = dc * from[0] * tanhSlope(3);
-          carriedC[u] = dc * from[2 * units];
-          break;
-        }
-        case RecurrentCell::Gru:
-        case RecurrentCell::GruResetAfter: {
-          const int64_t last = layer.saved - 1;
-          dp[u] = d * (before[u] - from[last * units]) * logisticSlope(0);
-          dp[2 * units + u] = d * (1 - from[0]) * tanhSlope(last);
-          direct[u] = d * from[0];
-          if (!resetAfter)
-            break;
-          dp[units + u] = dp[2 * units + u] * from[2 * units] * logisticSlope(1);
-          products[u] = dp[u], products[units + u] = dp[units + u];
-          products[2 * units + u] = dp[2 * units + u] * from[units];
-          break;
-        }
-        }
-      }
-      // Columns of a gate's weights times gradients.
-      auto back = [&](int64_t g, int64_t k) {
-        double sum = 0;
+namespace {
+/// Goes back through the steps of a layer, sample by sample.
+class LayerGradient {
+public:
+  LayerGradient(RecurrenceGradOp op, Operands operands, Results results)
+      : operands(operands), results(results), cell(op.getCell()), layer(operands[2], cell, op.getReverse()),
+        units(layer.units) {}
+
+  void run() {
+    for (int64_t sample = 0; sample < layer.samples; ++sample) {
+      carried.assign(units, 0), carriedC.assign(units, 0);
+      for (int64_t i = layer.steps; i-- > 0;) {
+        const Step step = stepAt(i, sample);
+        direct.assign(units, 0);
         for (int64_t u = 0; u < units; ++u)
-          sum += weight.floats[(g * units + u) * units + k] * products[g * units + u];
-        return sum;
-      };
-      const bool resets = cell == RecurrentCell::Gru;
-      for (int64_t k = 0; resets && k < units; ++k) {
-        const double reset = saved[units + k], read = back(2, k);
-        dp[units + k] = read * before[k] * reset * (1 - reset);
-        direct[k] += read * reset;
+          differentiateUnit(step, u);
+        if (cell == RecurrentCell::Gru)
+          differentiateReset(step);
+        carry(step);
       }
-      for (int64_t k = 0; k < units; ++k) {
-        carried[k] = direct[k];
-        for (int64_t g = 0; g < (resets ? 2 : layer.gates); ++g)
-          carried[k] += back(g, k);
-      }
+      llvm::copy(carried, results[1].floats.begin() + sample * units);
+      if (cell == RecurrentCell::Lstm)
+        llvm::copy(carriedC, results[2].floats.begin() + sample * units);
     }
-    llvm::copy(carried, results[1].floats.begin() + sample * units);
-    if (cell == RecurrentCell::Lstm)
-      llvm::copy(carriedC, results[2].floats.begin() + sample * units);
   }
+
+private:
+  struct Step {
+    int64_t number, sample, row;
+    /// Results of the gates, and the state before the step.
+    const double *saved, *before;
+    /// Gradients to the projected inputs of the gates, and to the products of weights with the state. They are the same
+    /// unless a gate resets a product.
+    double *dp, *products;
+  };
+  Step stepAt(int64_t i, int64_t sample) {
+    const int64_t row = layer.row(i, sample);
+    double *dp = &results[0].floats[row * layer.gates];
+    return {i,
+            sample,
+            row,
+            &operands[4].floats[row * layer.saved],
+            layer.before(i, sample, operands[2], operands[3]),
+            dp,
+            cell == RecurrentCell::GruResetAfter ? &results[2].floats[row * layer.gates] : dp};
+  }
+
+  static double logisticSlope(double y) { return y * (1 - y); }
+  static double tanhSlope(double y) { return 1 - y * y; }
+
+  /// Gradients to the gates of a unit, but for the reset gate of a gru: what that scales is read by all units.
+  void differentiateUnit(const Step &step, int64_t u) {
+    const double y = step.saved[u], d = operands[0].floats[step.row + u] + carried[u];
+    switch (cell) {
+    case RecurrentCell::Tanh:
+      step.dp[u] = d * tanhSlope(y);
+      return;
+    case RecurrentCell::Relu:
+      step.dp[u] = y > 0 ? d : 0;
+      return;
+    case RecurrentCell::Lstm:
+      return differentiateLstm(step, u, d);
+    case RecurrentCell::Gru:
+    case RecurrentCell::GruResetAfter:
+      return differentiateGru(step, u, d);
+    }
+  }
+
+  void differentiateLstm(const Step &step, int64_t u, double d) {
+    auto gate = [&](int64_t g) { return step.saved[g * units + u]; };
+    double *dp = step.dp;
+    const double c = std::tanh(operands[5].floats[step.row + u]);
+    double dc = carriedC[u] + d * gate(1) * tanhSlope(c);
+    if (operands.size() == 8)
+      dc += operands[7].floats[step.row + u];
+    const double cBefore = layer.before(step.number, step.sample, operands[5], operands[6])[u];
+    dp[u] = dc * gate(3) * logisticSlope(gate(0));
+    dp[units + u] = d * c * logisticSlope(gate(1));
+    dp[2 * units + u] = dc * cBefore * logisticSlope(gate(2));
+    dp[3 * units + u] = dc * gate(0) * tanhSlope(gate(3));
+    carriedC[u] = dc * gate(2);
+  }
+
+  void differentiateGru(const Step &step, int64_t u, double d) {
+    auto gate = [&](int64_t g) { return step.saved[g * units + u]; };
+    double *dp = step.dp;
+    const double update = gate(0), reset = gate(1), fresh = gate(layer.saved - 1);
+    dp[u] = d * (step.before[u] - fresh) * logisticSlope(update);
+    dp[2 * units + u] = d * (1 - update) * tanhSlope(fresh);
+    direct[u] = d * update;
+    if (cell == RecurrentCell::Gru)
+      return;
+    dp[units + u] = dp[2 * units + u] * gate(2) * logisticSlope(reset);
+    step.products[u] = dp[u], step.products[units + u] = dp[units + u];
+    step.products[2 * units + u] = dp[2 * units + u] * reset;
+  }
+
+  /// Gradients to a reset gate that scales the state which the last gate reads.
+  void differentiateReset(const Step &step) {
+    for (int64_t k = 0; k < units; ++k) {
+      const double reset = step.saved[units + k], read = timesTransposed(step, 2, k);
+      step.dp[units + k] = read * step.before[k] * logisticSlope(reset);
+      direct[k] += read * reset;
+    }
+  }
+
+  /// Sums the gradient to the state before a step.
+  void carry(const Step &step) {
+    const int64_t gates = cell == RecurrentCell::Gru ? 2 : layer.gates;
+    for (int64_t k = 0; k < units; ++k) {
+      carried[k] = direct[k];
+      for (int64_t g = 0; g < gates; ++g)
+        carried[k] += timesTransposed(step, g, k);
+    }
+  }
+
+  /// Column k of a gate's weights times the gradients to its products.
+  double timesTransposed(const Step &step, int64_t gate, int64_t k) const {
+    double sum = 0;
+    for (int64_t u = 0; u < units; ++u)
+      sum += operands[1].floats[(gate * units + u) * units + k] * step.products[gate * units + u];
+    return sum;
+  }
+
+  Operands operands;
+  Results results;
+  RecurrentCell cell;
+  Layer layer;
+  int64_t units;
+  /// The gradients to h and c after the step at hand, from the steps behind it.
+  SmallVector<double> carried, carriedC;
+  /// What of the gradient to h before the step at hand does not go through weights.
+  SmallVector<double> direct;
+};
+} // namespace
+
+LogicalResult RecurrenceGradOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
+  LayerGradient(*this, operands, results).run();
   return success();
 }
