@@ -176,45 +176,20 @@ template <typename T, int rows, bool cellsAlongDepth> struct TileMemory {
   }
 };
 
-/// multiplyWindows, the left matrix read by 16 bytes or cell by cell: two functions, so that each holds but the
-/// registers of its own way.
-template <bool chunked, typename T, int rows, bool cellsAlongDepth, typename LeftAt, typename CellAt, typename TapAt,
-          typename StoreTo>
-DTCC_DEVICE void multiplyWindowsBy(const WindowOperands<typename TileOf<T, rows, cellsAlongDepth>::Cell> &in,
-                                   LeftAt leftAt, CellAt cellAt, TapAt tapAt, StoreTo storeTo) {
+/// What a thread brings of a tile of the left matrix, in registers on its way from global to shared memory. `chunked`:
+/// chunks of 16 bytes of a row; else one depth of every rowStep-th row.
+template <bool chunked, typename T, int rows, bool cellsAlongDepth> struct LeftCells {
   using Tile = TileOf<T, rows, cellsAlongDepth>;
-  using Memory = TileMemory<T, rows, cellsAlongDepth>;
   using Cell = typename Tile::Cell;
-  constexpr int depth = Tile::depth, columns = convolutionColumns, threads = convolutionThreads(rows);
-  constexpr int stageCells = Memory::stageCells;
-  Cell *stages = Memory::stages();
-  WindowTap *taps = Memory::taps();
-  // A thread gathers for cell `own` of every tile, taps `part`, `part` + parts, ..
-  constexpr int cells = cellsAlongDepth ? depth : columns, parts = threads / cells;
-  constexpr int gathered = (cellsAlongDepth ? columns : depth) / parts;
-  const int thread = threadIndex(), own = thread % cells, part = thread / cells;
-  // A thread reads the left matrix in chunks of 16 bytes of a row, or one depth of every rowStep-th row.
-  constexpr int chunk = 16 / sizeof(Cell), rowStep = threads / depth;
+  static constexpr int depth = Tile::depth, threads = convolutionThreads(rows);
+  static constexpr int chunk = 16 / sizeof(Cell), rowStep = threads / depth;
   static_assert(threads * 2 * chunk == rows * depth, "two chunks a thread");
 
-  const auto tap = [&](int32_t i, int32_t end)
-                       DTCC_INLINE { return i < end ? tapAt(i) : WindowTap{0, {nowhere, nowhere, nowhere}}; };
-  const auto cell = [&](int32_t i, int32_t end)
-                        DTCC_INLINE { return i < end ? cellAt(i) : WindowCell{{nowhere, nowhere, nowhere}, 0}; };
-  if constexpr (cellsAlongDepth) {
-    for (int i = thread; i < columns; i += threads)
-      taps[i] = tap(in.column + i, in.n);
-  } else if (thread < 2 * depth) {
-    taps[thread] = tap(in.begin + thread, in.end);
-  }
-  WindowCell place = {};
-  if constexpr (!cellsAlongDepth)
-    place = cell(in.column + own, in.n);
-  synchronize();
-
   Words chunks[2];
-  Cell rowCells[depth / 2], windowCells[gathered];
-  const auto fetch = [&](int32_t first, int stage) DTCC_INLINE {
+  Cell cells[depth / 2];
+
+  template <typename LeftAt>
+  DTCC_DEVICE void fetch(const WindowOperands<Cell> &in, int thread, int32_t first, LeftAt leftAt) {
     if constexpr (chunked) {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
@@ -228,56 +203,60 @@ DTCC_DEVICE void multiplyWindowsBy(const WindowOperands<typename TileOf<T, rows,
       const Cell *at = in.left + row * in.leftRow + (k < in.end ? leftAt(k) : 0);
 #pragma unroll
       for (int i = 0; i < depth / 2; ++i, at += rowStep * in.leftRow)
-        rowCells[i] = row + i * rowStep < most ? *at : Cell(0);
+        cells[i] = row + i * rowStep < most ? *at : Cell(0);
     }
-    if constexpr (cellsAlongDepth)
-      place = cell(first + own, in.end);
+  }
+  DTCC_DEVICE void keep(int thread, Cell *left) const {
+    if constexpr (chunked) {
 #pragma unroll
-    for (int i = 0; i < gathered; ++i) {
-      const WindowTap to = taps[(cellsAlongDepth ? 0 : stage * depth) + part + i * parts];
+      for (int i = 0; i < 2; ++i)
+        Tile::keepChunk(left, (thread + i * threads) / 4, thread % 4 * chunk, chunks[i]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < depth / 2; ++i)
+        left[Tile::leftAt(thread / depth + i * rowStep, thread % depth)] = cells[i];
+    }
+  }
+};
+
+/// What a thread gathers of a tile of the right matrix: for cell `own` of every tile, taps `part`, `part` + parts, ..
+template <typename T, int rows, bool cellsAlongDepth> struct GatheredCells {
+  using Tile = TileOf<T, rows, cellsAlongDepth>;
+  using Cell = typename Tile::Cell;
+  static constexpr int columns = convolutionColumns, threads = convolutionThreads(rows);
+  static constexpr int perTile = cellsAlongDepth ? Tile::depth : columns, parts = threads / perTile;
+  static constexpr int count = (cellsAlongDepth ? columns : Tile::depth) / parts;
+
+  WindowCell place = {};
+  Cell cells[count];
+
+  /// `taps`: those of the tile.
+  DTCC_DEVICE void fetch(const WindowOperands<Cell> &in, int thread, const WindowTap *taps) {
+    const int part = thread / perTile;
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      const WindowTap to = taps[part + i * parts];
       bool inside = true;
 #pragma unroll
       for (int d = 0; d < 3; ++d)
         inside &= static_cast<uint32_t>(place.at[d] + to.at[d]) < static_cast<uint32_t>(in.image[d]);
-      windowCells[i] = inside ? in.right[place.offset + to.offset] : Cell(0);
+      cells[i] = inside ? in.right[place.offset + to.offset] : Cell(0);
     }
-  };
-  const auto keep = [&](int stage) DTCC_INLINE {
-    if constexpr (chunked) {
-#pragma unroll
-      for (int i = 0; i < 2; ++i)
-        Tile::keepChunk(stages + stage * stageCells, (thread + i * threads) / 4, thread % 4 * chunk, chunks[i]);
-    } else {
-#pragma unroll
-      for (int i = 0; i < depth / 2; ++i)
-        stages[stage * stageCells + Tile::leftAt(thread / depth + i * rowStep, thread % depth)] = rowCells[i];
-    }
-    Cell *right = stages + stage * stageCells + Tile::leftCells;
-#pragma unroll
-    for (int i = 0; i < gathered; ++i)
-      right[cellsAlongDepth ? Tile::rightAt(own, part + i * parts) : Tile::rightAt(part + i * parts, own)] =
-          windowCells[i];
-  };
-
-  Tile tile;
-  fetch(in.begin, 0);
-  keep(0);
-  synchronize();
-  int stage = 0;
-#pragma unroll 1
-  for (int32_t first = in.begin; first < in.end; first += depth, stage ^= 1) {
-    const bool more = first + depth < in.end;
-    if (more)
-      fetch(first + depth, stage ^ 1);
-    tile.multiply(stages + stage * stageCells, stages + stage * stageCells + Tile::leftCells);
-    if (more)
-      keep(stage ^ 1);
-    if constexpr (!cellsAlongDepth)
-      if (thread < depth) // its last reader was the fetch of this stage
-        taps[stage * depth + thread] = tap(first + 2 * depth + thread, in.end);
-    synchronize();
   }
-  auto *sums = reinterpret_cast<float *>(stages);
+  DTCC_DEVICE void keep(int thread, Cell *right) const {
+    const int own = thread % perTile, part = thread / perTile;
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      right[cellsAlongDepth ? Tile::rightAt(own, part + i * parts) : Tile::rightAt(part + i * parts, own)] = cells[i];
+  }
+};
+
+/// Stores the sums of a tile, half by half through shared memory.
+template <int rows, typename Tile, typename StoreTo>
+DTCC_DEVICE void storeSums(const WindowOperands<typename Tile::Cell> &in, const Tile &tile, float *sums,
+                           StoreTo storeTo) {
+  constexpr int columns = convolutionColumns, threads = convolutionThreads(rows);
+  const int thread = threadIndex();
   const int32_t column = in.column + thread % columns;
   const auto store = storeTo(least(column, in.n - 1));
 #pragma unroll
@@ -289,6 +268,69 @@ DTCC_DEVICE void multiplyWindowsBy(const WindowOperands<typename TileOf<T, rows,
         store(row, sums[r * sumStride + thread % columns]);
     synchronize();
   }
+}
+
+/// multiplyWindows, the left matrix read by 16 bytes or cell by cell: two functions, so that each holds but the
+/// registers of its own way.
+template <bool chunked, typename T, int rows, bool cellsAlongDepth, typename LeftAt, typename CellAt, typename TapAt,
+          typename StoreTo>
+DTCC_DEVICE void multiplyWindowsBy(const WindowOperands<typename TileOf<T, rows, cellsAlongDepth>::Cell> &in,
+                                   LeftAt leftAt, CellAt cellAt, TapAt tapAt, StoreTo storeTo) {
+  using Tile = TileOf<T, rows, cellsAlongDepth>;
+  using Memory = TileMemory<T, rows, cellsAlongDepth>;
+  using Gathered = GatheredCells<T, rows, cellsAlongDepth>;
+  constexpr int depth = Tile::depth, columns = convolutionColumns, threads = convolutionThreads(rows);
+  auto *stages = Memory::stages();
+  WindowTap *taps = Memory::taps();
+  const int thread = threadIndex(), own = thread % Gathered::perTile;
+  LeftCells<chunked, T, rows, cellsAlongDepth> left;
+  Gathered gathered;
+
+  const auto tap = [&](int32_t i, int32_t end)
+                       DTCC_INLINE { return i < end ? tapAt(i) : WindowTap{0, {nowhere, nowhere, nowhere}}; };
+  const auto cell = [&](int32_t i, int32_t end)
+                        DTCC_INLINE { return i < end ? cellAt(i) : WindowCell{{nowhere, nowhere, nowhere}, 0}; };
+  const auto fetch = [&](int32_t first, int stage) DTCC_INLINE {
+    left.fetch(in, thread, first, leftAt);
+    if constexpr (cellsAlongDepth)
+      gathered.place = cell(first + own, in.end);
+    gathered.fetch(in, thread, taps + (cellsAlongDepth ? 0 : stage * depth));
+  };
+  const auto keep = [&](int stage) DTCC_INLINE {
+    left.keep(thread, stages + stage * Memory::stageCells);
+    gathered.keep(thread, stages + stage * Memory::stageCells + Tile::leftCells);
+  };
+
+  // What stays along the depth is found once: the taps of all columns, or a thread's column.
+  if constexpr (cellsAlongDepth) {
+    for (int i = thread; i < columns; i += threads)
+      taps[i] = tap(in.column + i, in.n);
+  } else {
+    if (thread < 2 * depth)
+      taps[thread] = tap(in.begin + thread, in.end);
+    gathered.place = cell(in.column + own, in.n);
+  }
+  synchronize();
+  fetch(in.begin, 0);
+  keep(0);
+  synchronize();
+
+  Tile tile;
+  int stage = 0;
+#pragma unroll 1
+  for (int32_t first = in.begin; first < in.end; first += depth, stage ^= 1) {
+    const bool more = first + depth < in.end;
+    if (more)
+      fetch(first + depth, stage ^ 1);
+    tile.multiply(stages + stage * Memory::stageCells, stages + stage * Memory::stageCells + Tile::leftCells);
+    if (more)
+      keep(stage ^ 1);
+    if constexpr (!cellsAlongDepth)
+      if (thread < depth) // its last reader was the fetch of this stage
+        taps[stage * depth + thread] = tap(first + 2 * depth + thread, in.end);
+    synchronize();
+  }
+  storeSums<rows>(in, tile, reinterpret_cast<float *>(stages), storeTo);
 }
 
 /// leftAt(k): the offset of depth k in a row of `left`. cellAt and tapAt: cell or tap number i, of columns and depths
