@@ -13,6 +13,7 @@
 #include "planner/placement/PlaceExperts.h"
 #include "runtime/abi/GpuWorkspace.h"
 #include <cmath>
+#include <tuple>
 
 using namespace mlir;
 
@@ -104,7 +105,11 @@ private:
   void addWork();
   void addLeaving();
   void addLogits(BlockCost &block, const Logits &logits);
-  void addMemory();
+  void addBrought();
+  void addSaved(const StoredValue &stored);
+  void addSavedValues();
+  void addLiveValues();
+  void addExpertRows();
 
   const BlockPrices &prices;
   const plan::Plan &plan;
@@ -461,18 +466,7 @@ void BlockPrices::Evaluation::addLogits(BlockCost &block, const Logits &logits) 
   block.lateLogitBytes += cells * (cut ? logits.each + logits.narrow : logits.narrow > 0 ? logits.narrow : logits.each);
 }
 
-/// Values that live for a while, over the step in its order, and what waits.
-void BlockPrices::Evaluation::addMemory() {
-  std::vector<double> bytes;
-  auto addSaved = [&](const StoredValue &stored) {
-    BlockCost &block = blocks[stored.type];
-    for (size_t mode = 0; mode < kRecomputeModes; ++mode)
-      for (auto [values, sum] : {std::pair(&stored.waiting, &block.heldBytes),
-                                 {&stored.ofWeights, &block.weightBytes},
-                                 {&stored.left, &block.leftBytes}})
-        for (const Bytes &each : (*values)[mode])
-          (*sum)[mode] += bytesOf(each);
-  };
+void BlockPrices::Evaluation::addBrought() {
   for (const StoredValue &stored : prices.parameters) {
     BlockCost &block = blocks[stored.type];
     for (const Bytes &each : stored.brought)
@@ -481,17 +475,30 @@ void BlockPrices::Evaluation::addMemory() {
       for (const Bytes &each : stored.waiting[mode])
         block.broughtHeldBytes[mode] += bytesOf(each);
   }
+}
+
+void BlockPrices::Evaluation::addSaved(const StoredValue &stored) {
+  BlockCost &block = blocks[stored.type];
+  for (size_t mode = 0; mode < kRecomputeModes; ++mode)
+    for (auto [values, sum] : {std::pair(&stored.waiting, &block.heldBytes),
+                               {&stored.ofWeights, &block.weightBytes},
+                               {&stored.left, &block.leftBytes}})
+      for (const Bytes &each : (*values)[mode])
+        (*sum)[mode] += bytesOf(each);
+}
+
+void BlockPrices::Evaluation::addSavedValues() {
   for (const StoredValue &stored : prices.values) {
-    bytes.push_back(bytesOf(stored.bytes));
     if (stored.type == kNoBlock)
       continue;
     if (stored.once)
-      blocks[stored.type].onceBytes += bytes.back();
+      blocks[stored.type].onceBytes += bytesOf(stored.bytes);
     addSaved(stored);
     if (stored.logits)
       addLogits(blocks[stored.type], *stored.logits);
   }
-  llvm::for_each(prices.gathered, addSaved);
+  for (const StoredValue &stored : prices.gathered)
+    addSaved(stored);
   for (const ExpertRows &each : prices.rows)
     for (size_t mode = 0; mode < kRecomputeModes; ++mode)
       if (each.waiting[mode])
@@ -502,6 +509,13 @@ void BlockPrices::Evaluation::addMemory() {
       if (!block.computesAgain(plan::Recompute(mode)))
         for (auto *bytes : {&block.heldBytes, &block.weightBytes, &block.leftBytes, &block.broughtHeldBytes})
           (*bytes)[mode] = std::max((*bytes)[mode], (*bytes)[size_t(plan::Recompute::None)]);
+}
+
+/// Values live for a while, over the step in its order.
+void BlockPrices::Evaluation::addLiveValues() {
+  std::vector<double> bytes;
+  for (const StoredValue &stored : prices.values)
+    bytes.push_back(bytesOf(stored.bytes));
   for (size_t mode = 0; mode < kRecomputeModes; ++mode) {
     // On GPUs a weight gradient is reduced beside the next one: both are there until then, whole and in shards.
     double live = 0, beside = 0;
@@ -518,6 +532,10 @@ void BlockPrices::Evaluation::addMemory() {
         live -= isReduced ? std::exchange(beside, all) : all;
     }
   }
+}
+
+/// Rows of experts are sorted and sent beside all else that lives.
+void BlockPrices::Evaluation::addExpertRows() {
   std::vector<double> rows(blocks.size());
   for (const ExpertRows &each : prices.rows) {
     // Products of GPUs read rows by their numbers, unless they were packed for other ranks.
@@ -540,7 +558,10 @@ std::vector<BlockCost> BlockPrices::Evaluation::run() {
   addWork();
   addStates();
   addLeaving();
-  addMemory();
+  addBrought();
+  addSavedValues();
+  addLiveValues();
+  addExpertRows();
   return std::move(blocks);
 }
 

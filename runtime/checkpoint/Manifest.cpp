@@ -251,6 +251,59 @@ Manifest readManifest(const std::string &path) {
   return parseManifest({reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size()}, path);
 }
 
+/// Reads the fields that say where a run stands.
+static RunPosition readPosition(const Reader &reader, const Json &json) {
+  RunPosition position;
+  position.step = reader.integer(json, "step", 0, mostSamples);
+  position.samples = reader.integer(json, "examples", 0, mostSamples);
+  if (json.contains("epoch_shift"))
+    position.epochShift = reader.integer(json, "epoch_shift", -mostSamples, position.step);
+  if (json.contains("skipped"))
+    position.skipped = reader.integer(json, "skipped", 0, position.step);
+  if (json.contains("grad_norms"))
+    for (const Json &norm : json["grad_norms"]) {
+      if (!norm.is_number())
+        reader.bad("the field 'grad_norms' must hold numbers, got: " + shortText(norm));
+      position.gradNorms.push_back(norm.get<float>());
+    }
+  if (json.contains("choices"))
+    for (const Json &line : json["choices"]) {
+      if (!line.is_string())
+        reader.bad("the field 'choices' must hold lines of text, got: " + shortText(line));
+      position.choices += line.get<std::string>() + '\n';
+    }
+  const Json &seed = reader.field(json, "seed");
+  if (!seed.is_number_unsigned())
+    reader.bad("the field 'seed' must be an unsigned integer, got: " + shortText(seed));
+  position.seed = seed.get<uint64_t>();
+  if (json.contains("shuffle") && json["shuffle"].is_number_unsigned())
+    position.shuffle = json["shuffle"].get<uint64_t>();
+  if (json.contains("best_loss") && json["best_loss"].is_number())
+    position.best = json["best_loss"].get<double>();
+  return position;
+}
+
+static void readMesh(const Reader &reader, const Json &axes, Mesh &mesh) {
+  int64_t cells = 1;
+  for (const Json &axis : axes) {
+    int64_t size = reader.integer(axis, "size", 1);
+    if (size > (int64_t(1) << 31) / cells || mesh.axes.size() >= 250)
+      reader.bad("the mesh is too large");
+    cells *= size;
+    mesh.axes.push_back({size, reader.string(axis, "kind") == "time"});
+  }
+}
+
+/// Reads the number of the mesh axis whose coordinate is a rank's stage; -1 if there is none.
+static int readStageAxis(const Reader &reader, const Json &json, const Mesh &mesh) {
+  if (!json.contains("stage_axis"))
+    return -1;
+  int64_t axis = reader.integer(json, "stage_axis");
+  if (axis >= static_cast<int64_t>(mesh.axes.size()) || mesh.axes[static_cast<size_t>(axis)].time)
+    reader.bad("the field 'stage_axis' must name a rank axis of the mesh, got: " + std::to_string(axis));
+  return static_cast<int>(axis);
+}
+
 Manifest parseManifest(std::string_view text, const std::string &path) {
   Reader reader(path);
   if (isNestedTooDeep(text))
@@ -269,54 +322,15 @@ Manifest parseManifest(std::string_view text, const std::string &path) {
   manifest.model = reader.string(json, "model");
   if (summarized)
     manifest.identity = readIdentity(reader, json);
-  manifest.position.step = reader.integer(json, "step", 0, mostSamples);
-  manifest.position.samples = reader.integer(json, "examples", 0, mostSamples);
-  if (json.contains("epoch_shift"))
-    manifest.position.epochShift = reader.integer(json, "epoch_shift", -mostSamples, manifest.position.step);
-  if (json.contains("skipped"))
-    manifest.position.skipped = reader.integer(json, "skipped", 0, manifest.position.step);
-  if (json.contains("grad_norms"))
-    for (const Json &norm : json["grad_norms"]) {
-      if (!norm.is_number())
-        reader.bad("the field 'grad_norms' must hold numbers, got: " + shortText(norm));
-      manifest.position.gradNorms.push_back(norm.get<float>());
-    }
-  if (json.contains("choices"))
-    for (const Json &line : json["choices"]) {
-      if (!line.is_string())
-        reader.bad("the field 'choices' must hold lines of text, got: " + shortText(line));
-      manifest.position.choices += line.get<std::string>() + '\n';
-    }
-  const Json &seed = reader.field(json, "seed");
-  if (!seed.is_number_unsigned())
-    reader.bad("the field 'seed' must be an unsigned integer, got: " + shortText(seed));
-  manifest.position.seed = seed.get<uint64_t>();
-  if (json.contains("shuffle") && json["shuffle"].is_number_unsigned())
-    manifest.position.shuffle = json["shuffle"].get<uint64_t>();
-  if (json.contains("best_loss") && json["best_loss"].is_number())
-    manifest.position.best = json["best_loss"].get<double>();
-  int64_t cells = 1;
+  manifest.position = readPosition(reader, json);
   if (json.contains("mesh"))
-    for (const Json &axis : json["mesh"]) {
-      int64_t size = reader.integer(axis, "size", 1);
-      if (size > (int64_t(1) << 31) / cells || manifest.mesh.axes.size() >= 250)
-        reader.bad("the mesh is too large");
-      cells *= size;
-      manifest.mesh.axes.push_back({size, reader.string(axis, "kind") == "time"});
-    }
-  const Json &files = reader.field(json, "files");
-  for (const Json &file : files)
+    readMesh(reader, json["mesh"], manifest.mesh);
+  for (const Json &file : reader.field(json, "files"))
     manifest.files.push_back(readFileRow(reader, file, summarized));
   if (static_cast<int64_t>(manifest.files.size()) != manifest.mesh.ranks())
     reader.bad("a file for each of " + std::to_string(manifest.mesh.ranks()) +
                " ranks is needed, got: " + std::to_string(manifest.files.size()));
-  int stageAxis = -1;
-  if (json.contains("stage_axis")) {
-    int64_t axis = reader.integer(json, "stage_axis");
-    if (axis >= static_cast<int64_t>(manifest.mesh.axes.size()) || manifest.mesh.axes[static_cast<size_t>(axis)].time)
-      reader.bad("the field 'stage_axis' must name a rank axis of the mesh, got: " + std::to_string(axis));
-    stageAxis = static_cast<int>(axis);
-  }
+  const int stageAxis = readStageAxis(reader, json, manifest.mesh);
   if (json.contains("states"))
     for (const auto &[name, value] : json["states"].items())
       manifest.states.emplace(name, readState(reader, value, manifest.mesh, stageAxis));

@@ -264,48 +264,65 @@ static Place readKept(const Term &term, const Walk &walk, Bufferizer &b) {
   return *asKeptRows(copy, walk);
 }
 
-static LogicalResult lowerProduct(ProductOp op, Bufferizer &b) {
-  if (failed(checkTypes(op, {op.getLhs(), op.getRhs(), op.getY()})))
-    return failure();
-  auto spec = graph::ContractSpec::parse(op.getSpec());
-  Term lhs{spec.lhs, b.placeOf(op.getLhs())}, rhs{spec.rhs, b.placeOf(op.getRhs())};
-  int64_t accumulate = accumulateOf(op.getY(), b);
-  Term out{spec.result, b.place(op.getY())};
-  Walk walk = walkOf(lhs, rhs, out);
-  Place left = readMatrix(lhs, walk.batch, walk.rows, walk.sums, b),
-        right = readMatrix(rhs, walk.batch, walk.sums, walk.columns, b);
-  SmallVector<Value> ins{b.view(left), b.view(right)};
-  std::string columns; // in the order of the tensors that have no other letters
-  llvm::copy_if(op.getSums() ? rhs.letters : out.letters, std::back_inserter(columns),
-                [&](char letter) { return walk.columns.find(letter) != std::string::npos; });
-  if (op.getBias())
-    ins.push_back(b.view(readVector({columns, b.placeOf(op.getBias())}, walk.columns, b)));
-  if (op.getSlope())
-    ins.push_back(b.view(readKept({spec.result, b.placeOf(op.getSlope())}, walk, b)));
+namespace {
+/// A product whose epilogue is computed by the same library command.
+class EpilogueProduct {
+public:
+  EpilogueProduct(ProductOp op, Bufferizer &b)
+      : op(op), b(b), spec(graph::ContractSpec::parse(op.getSpec())), lhs{spec.lhs, b.placeOf(op.getLhs())},
+        rhs{spec.rhs, b.placeOf(op.getRhs())}, accumulate(accumulateOf(op.getY(), b)),
+        out{spec.result, b.place(op.getY())}, walk(walkOf(lhs, rhs, out)) {}
 
-  // An activation is taken of the sum with what is there: it cannot be what is added to that.
-  bool activates = op.getGelu() || op.getSlope(), byRows = activates || op.getBias();
-  auto matrix = byRows ? asRows(out, walk) : asMatrix(out, walk.batch, walk.rows, walk.columns);
-  Term sums, kept;
-  std::optional<Place> vector;
-  int64_t sumsAccumulate = Overwrite;
-  if (op.getSums()) {
-    sumsAccumulate = accumulateOf(op.getSums(), b);
-    sums = {columns, b.place(op.getSums())};
-    vector = asVector(sums, walk.columns);
+  LogicalResult lower() {
+    readOperands();
+    writeProduct();
+    if (op.getKept())
+      writeKept();
+    if (op.getSums())
+      writeSums();
+    addCommand();
+    if (failed(written.finish(out, op.getLoc(), b)) || (op.getKept() && failed(keeps.finish(kept, op.getLoc(), b))))
+      return failure();
+    return op.getSums() ? summed.finish(sums, op.getLoc(), b) : success();
   }
-  // The command reads what it writes, all of it or nothing.
-  bool direct = matrix && !(activates && accumulate) &&
-                (!op.getSums() || (vector && (accumulate == Overwrite) == (sumsAccumulate == Overwrite)));
-  Written written{{}, {}, {out.place, accumulate}};
-  if (!direct) {
-    written.temporary = packed(out, walk.rows + walk.columns, "product", b);
-    matrix = asMatrix(written.temporary, "", walk.rows, walk.columns);
+
+private:
+  void readOperands() {
+    Place left = readMatrix(lhs, walk.batch, walk.rows, walk.sums, b),
+          right = readMatrix(rhs, walk.batch, walk.sums, walk.columns, b);
+    flops = 2.0 * double(left.elements()) * double(right.sizes[2]);
+    ins = {b.view(left), b.view(right)};
+    llvm::copy_if(op.getSums() ? rhs.letters : out.letters, std::back_inserter(columns),
+                  [&](char letter) { return walk.columns.find(letter) != std::string::npos; });
+    if (op.getBias())
+      ins.push_back(b.view(readVector({columns, b.placeOf(op.getBias())}, walk.columns, b)));
+    if (op.getSlope())
+      ins.push_back(b.view(readKept({spec.result, b.placeOf(op.getSlope())}, walk, b)));
   }
-  written.target = *matrix;
-  SmallVector<Value> outs{b.view(written.target)};
-  Written keeps, summed;
-  if (op.getKept()) {
+
+  /// The command writes the product and its sums where they belong only if it can do so with both: it adds either of
+  /// them to what is there, or neither.
+  void writeProduct() {
+    // An activation is taken of the sum with what is there: it cannot be what is added to that.
+    const bool activates = op.getGelu() || op.getSlope(), byRows = activates || op.getBias();
+    auto matrix = byRows ? asRows(out, walk) : asMatrix(out, walk.batch, walk.rows, walk.columns);
+    if (op.getSums()) {
+      summed.goal.accumulate = accumulateOf(op.getSums(), b);
+      sums = {columns, summed.goal.place = b.place(op.getSums())};
+      vector = asVector(sums, walk.columns);
+    }
+    isDirect = matrix && !(activates && accumulate) &&
+               (!op.getSums() || (vector && (accumulate == Overwrite) == (summed.goal.accumulate == Overwrite)));
+    written.goal = {out.place, accumulate};
+    if (!isDirect) {
+      written.temporary = packed(out, walk.rows + walk.columns, "product", b);
+      matrix = asMatrix(written.temporary, "", walk.rows, walk.columns);
+    }
+    outs.push_back(b.view(written.target = *matrix));
+  }
+
+  /// The input of the activation, which its gradient reads.
+  void writeKept() {
     keeps.goal.accumulate = accumulateOf(op.getKept(), b);
     kept = {spec.result, keeps.goal.place = b.place(op.getKept())};
     auto place = asKeptRows(kept, walk);
@@ -315,29 +332,51 @@ static LogicalResult lowerProduct(ProductOp op, Bufferizer &b) {
     }
     outs.push_back(b.view(*place));
   }
-  if (op.getSums()) {
-    summed.goal = {sums.place, sumsAccumulate};
-    if (!direct) {
+
+  /// Sums of the columns of an operand: the gradient of a bias.
+  void writeSums() {
+    if (!isDirect) {
       summed.temporary = packed(sums, walk.columns, "sums", b);
       vector = asVector(summed.temporary, walk.columns);
     }
     outs.push_back(b.view(*vector));
   }
-  auto number = [&](int64_t value) { return b.builder().getI64IntegerAttr(value); };
-  ProductActivation activation = op.getSlope()  ? ProductActivation::Slope
-                                 : op.getKept() ? ProductActivation::GeluKept
-                                 : op.getGelu() ? ProductActivation::Gelu
-                                                : ProductActivation::None;
-  LibraryOp command = b.library(op, "matmul_epilogue", ins, outs,
-                                {number(written.accumulate()), number(bool(op.getBias())), number(int64_t(activation)),
-                                 number(op.getSums() ? summed.accumulate() : -1)},
-                                written.accumulate() != 0);
-  command.setFlops(llvm::APFloat(2.0 * double(left.elements()) * double(right.sizes[2])));
-  if (failed(written.finish(out, op.getLoc(), b)))
+
+  void addCommand() {
+    auto number = [&](int64_t value) { return b.builder().getI64IntegerAttr(value); };
+    ProductActivation activation = op.getSlope()  ? ProductActivation::Slope
+                                   : op.getKept() ? ProductActivation::GeluKept
+                                   : op.getGelu() ? ProductActivation::Gelu
+                                                  : ProductActivation::None;
+    LibraryOp command = b.library(op, "matmul_epilogue", ins, outs,
+                                  {number(written.accumulate()), number(bool(op.getBias())),
+                                   number(int64_t(activation)), number(op.getSums() ? summed.accumulate() : -1)},
+                                  written.accumulate() != 0);
+    command.setFlops(llvm::APFloat(flops));
+  }
+
+  ProductOp op;
+  Bufferizer &b;
+  graph::ContractSpec spec;
+  Term lhs, rhs;
+  int64_t accumulate;
+  Term out;
+  Walk walk;
+  /// Letters of the columns, in the order of the tensors that have no other letters.
+  std::string columns;
+  double flops = 0;
+  SmallVector<Value> ins, outs;
+  Term sums, kept;
+  std::optional<Place> vector; // of the sums
+  bool isDirect = false;
+  Written written, keeps, summed;
+};
+} // namespace
+
+static LogicalResult lowerProduct(ProductOp op, Bufferizer &b) {
+  if (failed(checkTypes(op, {op.getLhs(), op.getRhs(), op.getY()})))
     return failure();
-  if (op.getKept() && failed(keeps.finish(kept, op.getLoc(), b)))
-    return failure();
-  return op.getSums() ? summed.finish(sums, op.getLoc(), b) : success();
+  return EpilogueProduct(op, b).lower();
 }
 
 void dtcc::exec::addProductRules(OpRules &rules) {
