@@ -93,8 +93,6 @@ std::optional<int64_t> stagesPerRank(llvm::StringRef name);
 /// communication and sharding (SEND_F, UNSHARD, ...) are passed over: the compiler places
 /// these itself. `file` is named in the message of an error, with line and cell.
 llvm::Expected<Schedule> parseScheduleCsv(llvm::StringRef text, llvm::StringRef file);
-/// Writes a schedule in PyTorch's file format, with cells at the time at which they can run.
-std::string scheduleCsv(const Schedule &schedule);
 
 /// A line per rank, time to the right: "F0 F1 B0 ..", with the number of the stage in
 /// front where a rank has several. At most `width` characters a line.

@@ -91,22 +91,6 @@ llvm::Expected<Schedule> parseScheduleCsv(llvm::StringRef text, llvm::StringRef 
   return schedule;
 }
 
-std::string scheduleCsv(const Schedule &schedule) {
-  std::string text;
-  Timeline timeline = timelineOf(schedule);
-  for (size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
-    const std::vector<int64_t> &begins = timeline.begins[rank];
-    for (int64_t time = 0, i = 0; time < timeline.end; ++time) {
-      if (time)
-        text += ',';
-      if (i < static_cast<int64_t>(begins.size()) && begins[i] == time)
-        text += schedule.ranks[rank][i++].str();
-    }
-    text += '\n';
-  }
-  return text;
-}
-
 std::string scheduleChart(const Schedule &schedule, size_t width) {
   Timeline timeline = timelineOf(schedule);
   bool several = schedule.stages() > static_cast<int64_t>(schedule.ranks.size());

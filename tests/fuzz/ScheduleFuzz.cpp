@@ -7,6 +7,7 @@
 
 #include "planner/schedule/Schedule.h"
 #include "tests/fuzz/Target.h"
+#include "tests/unit/planner/ScheduleCsv.h"
 #include <cstdlib>
 
 using namespace dtcc;

@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
+
 #include "planner/schedule/Schedule.h"
+#include "tests/unit/planner/ScheduleCsv.h"
 #include "gtest/gtest.h"
 
 using namespace dtcc::plan;
