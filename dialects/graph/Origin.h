@@ -28,18 +28,18 @@ enum class Phase { Forward, InputGradient, WeightGradient, Update, Recompute, Ev
 
 /// The number of the forward op that `op` belongs to, if tagged.
 std::optional<int64_t> getOrigin(mlir::Operation *op);
-/// Forward where it is not tagged.
+/// The phase of `op`; Forward if the op has no tag.
 Phase getPhase(mlir::Operation *op);
 std::optional<Phase> findPhase(mlir::Operation *op);
 /// Whether `op` belongs to the evaluation that follows a step.
 bool isEvaluation(mlir::Operation *op);
-/// Whether `op` computes the loss: in the step, or in the evaluation, whose ops lie as the step's do.
+/// Whether `op` computes the loss of the step or of the evaluation, whose ops have the layouts of the step's.
 bool computesLoss(mlir::Operation *op);
-/// Factor of the forward op, or -1, for each factor of `op`; empty if the op has no tag.
+/// For each factor of `op` the factor of the forward op, or -1; empty if the op has no tag.
 llvm::SmallVector<int64_t> getOriginFactors(mlir::Operation *op);
 
 void setOrigin(mlir::Operation *op, int64_t origin, Phase phase);
-/// Says when `op` runs, but not for which forward op.
+/// Tags `op` with a phase, without an origin.
 void setPhase(mlir::Operation *op, Phase phase);
 void setOriginFactors(mlir::Operation *op, llvm::ArrayRef<int64_t> factors);
 

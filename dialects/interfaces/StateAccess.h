@@ -15,6 +15,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Value.h"
+#include <optional>
 
 namespace dtcc {
 
@@ -35,13 +36,13 @@ struct StateAccess {
 
 /// The accesses of `op`; none if it touches no state.
 llvm::SmallVector<StateAccess, 1> stateAccesses(mlir::Operation *op);
-/// Whether `op` has an access of that kind.
+/// Whether `op` accesses a state in the way `kind`.
 bool accessesState(mlir::Operation *op, StateAccessKind kind);
 /// The state that `op` reads, if it is a read.
 std::optional<llvm::StringRef> readState(mlir::Operation *op);
-/// Whether the results of `op` are there before the step computes anything: states and constants.
+/// Whether the results of `op` exist before the step computes: states and constants do.
 bool isStored(mlir::Operation *op);
-/// Whether `op` takes part in the end of the step alone: an update, or the terminator that returns the results.
+/// Whether `op` ends the step: an update, or the terminator that returns the results.
 bool endsStep(mlir::Operation *op);
 
 } // namespace dtcc

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rows of runtime/abi/Collectives.def, Reductions.def and RecurrentCells.def as keywords of IR: the dialects list
-// none of them again.
+// The rows of runtime/abi/Collectives.def, Reductions.def and RecurrentCells.def are keywords of IR, so that the
+// dialects repeat none of these lists.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "dialects/spmd/Spmd.h"
+#include <algorithm>
 
 using namespace mlir;
 
@@ -57,7 +58,7 @@ static LogicalResult verifyExchange(Operation *op, ArrayAttr names, int64_t grow
   return success();
 }
 
-/// Coordinates of a rank axis of the mesh around `op`.
+/// Checks that `peers` are coordinates on a rank axis of the mesh around `op`.
 static LogicalResult verifyPeers(Operation *op, StringRef axisName, ArrayRef<int64_t> peers) {
   FailureOr<Mesh> mesh = findMesh(op);
   if (failed(mesh))
@@ -71,7 +72,7 @@ static LogicalResult verifyPeers(Operation *op, StringRef axisName, ArrayRef<int
   return success();
 }
 
-/// Besides, another stage than the program's own.
+/// Checks that a message goes to another stage, or comes from one.
 static LogicalResult verifyMessage(Operation *op, StringRef axis, int64_t peer) {
   if (failed(verifyPeers(op, axis, peer)))
     return failure();
@@ -88,7 +89,7 @@ LogicalResult ReceiveOp::verifySymbolUses(SymbolTableCollection &) {
   return verifyMessage(*this, getAxis(), getPeer());
 }
 
-/// Coordinates of the one axis of a collective that alone take part.
+/// Checks the members of a collective over one axis: the coordinates that alone take part.
 static LogicalResult verifyMembers(Operation *op, ArrayAttr axes, ArrayRef<int64_t> members) {
   if (axes.size() != 1)
     return op->emitOpError("members must be of one axis, got: ") << axes;
@@ -98,7 +99,7 @@ static LogicalResult verifyMembers(Operation *op, ArrayAttr axes, ArrayRef<int64
   return verifyPeers(op, cast<StringAttr>(axes[0]).getValue(), members);
 }
 
-/// A dimension that an attribute names: -1 would mean "none" above.
+/// Checks a dimension that an attribute gives, where -1 would mean "none" to verifyExchange.
 static LogicalResult verifyDim(Operation *op, int64_t dim) {
   return dim >= 0 ? success() : op->emitOpError("dimension must not be negative, got: ") << dim;
 }
@@ -124,7 +125,7 @@ LogicalResult LocalSliceOp::verifySymbolUses(SymbolTableCollection &) {
                  succeeded(verifyExchange(*this, getAxes(), -1, getDim(), true)));
 }
 
-/// Rows of picks side by side on one side, a member's tokens on the other.
+/// Checks an exchange of packed rows: one side has a row for each pick, the other the tokens of a member.
 static LogicalResult verifyPackedRows(Operation *op, ArrayAttr axes, int64_t room) {
   FailureOr<Mesh> mesh = meshOf(op, axes, false);
   if (failed(mesh))
@@ -157,7 +158,7 @@ LogicalResult PackPicksOp::verifySymbolUses(SymbolTableCollection &) {
   return success();
 }
 
-/// Rows that go to experts, and back: the tokens of the group on one side, a member's own on the other.
+/// Checks an exchange of rows with experts: one side has the tokens of the group, the other those of a member.
 LogicalResult verifyRows(CommunicationOpInterface exchange) {
   Operation *op = exchange;
   Communication moved = exchange.getCommunications().front();
@@ -210,7 +211,7 @@ Communication tensorCollective(Operation *op, CollectiveKind kind) {
   return exchange;
 }
 
-/// A message over an axis.
+/// Describes a message over an axis.
 template <typename Op> static Communication messageOf(Op op, Value value) {
   Communication message;
   message.axes = ArrayAttr::get(op.getContext(), op.getAxisAttr());
@@ -228,7 +229,7 @@ SmallVector<Communication, 1> SendOp::getCommunications() {
 }
 SmallVector<Communication, 1> ReceiveOp::getCommunications() { return {messageOf(*this, getY())}; }
 
-/// The bucket that an op of a program names, and what a rank stores of it.
+/// Finds the bucket that an op of a program names, and what a rank stores of it.
 static BucketOp bucketOf(Operation *op, FlatSymbolRefAttr name) {
   return SymbolTable::lookupNearestSymbolFrom<BucketOp>(op, name);
 }
@@ -237,7 +238,7 @@ static int64_t groupSize(Operation *op, ArrayAttr axes) {
   return succeeded(mesh) ? mesh->product(toAxes(axes)) : 1;
 }
 
-/// A gather of `bytes` over axes.
+/// Describes a gather of `bytes` over axes.
 static Communication gatherOf(Operation *op, ArrayAttr axes, int64_t bytes) {
   Communication gather;
   gather.collective = CollectiveKind::AllGather;

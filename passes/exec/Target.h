@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One row a target: passes get what they need of it as options, and none asks which target it
-// is. What code looks like is not in here but in the generators of passes/exec/codegen, one a
-// target; which library ops there are is the same for all (runtime/abi/LibraryOps.def).
+// Each target is a row of kTargets. Passes get the columns that they need as options, and no pass asks which target it
+// compiles for. The generators of passes/exec/codegen write a target's code, one generator a target. All targets have
+// the same library ops (runtime/abi/LibraryOps.def).
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,9 +26,9 @@ namespace dtcc::exec {
 struct ProductEpilogues {
   /// Adds a row to every row of the result.
   bool bias = false;
-  /// Takes gelu, by tanh, of the result, and keeps what it was taken of; multiplies the result by the slope of gelu.
+  /// Takes gelu, by tanh, of the result and keeps the input of gelu; or multiplies the result by the slope of gelu.
   bool gelu = false;
-  /// Sums the rows of a factor, which is the gradient of a bias beside that of a weight.
+  /// Sums the rows of a factor. Beside the product that is the gradient of a weight, the sum is that of its bias.
   bool biasGradient = false;
 };
 
@@ -48,29 +48,29 @@ struct Target {
   /// Dimensions of products that are padded. Tensor cores are fed in units of 16 bytes, which are 8 halves, and tiles
   /// of products are multiples of 64 wide.
   spmd::ProductPadding padding;
-  /// Wide rows of other matrices that products read or write start at multiples of so many bytes (rowBytes()); 0: rows
-  /// lie densely, and a vocabulary of 50,257 has most of them start anywhere. Tensor cores are fed in units of 16
-  /// bytes, and the library's kernels for rows that start elsewhere reach a fraction of the others' speed.
+  /// Wide rows of other matrices that products read or write start at multiples of this number of bytes (rowBytes()).
+  /// 0: rows lie densely. Tensor cores are fed in units of 16 bytes, and the library's kernels for rows that start
+  /// elsewhere, as most rows of 50,257 logits do, reach a fraction of the others' speed.
   int64_t rowAlignment;
-  /// Whether library ops need scratch memory that is planned (a processor's take it of their threads).
+  /// Whether scratch memory of library ops is planned. Ops of processors use memory of their threads.
   bool plansWorkspace;
-  /// Whether rows on their way to experts wait in one piece to be sent (a processor's are read where they lie).
+  /// Whether rows on their way to experts are packed before they are sent. Processors read them where they lie.
   bool packsRows;
-  /// Whether the gradient of a convolution's kernel of one pixel is a sum of products, one for each image, instead of
-  /// one product of copies (a GPU copies faster than it starts commands).
+  /// Whether the gradient of a convolution's kernel of one pixel is a sum of products, one for each image. A GPU copies
+  /// images faster than it starts commands, and computes one product of copies.
   bool splitsSums;
   /// Whether images of halves lie with their channels last, along which tensor cores multiply.
   bool channelsLast;
-  /// Commands beside which a copy to memory of the host, or from there, is planned to be on its way: a layer of a
-  /// transformer has a dozen (Liveness.h). 0: the host's memory is the device's, and nothing waits there.
+  /// Number of commands that a copy between device and host memory is planned to take: a layer of a transformer has a
+  /// dozen (Liveness.h). 0: the host's memory is the device's, so that no value is copied.
   int64_t copyCommands;
-  /// Whether what stands on two streams runs at the same time (on a processor with --overlap alone, and its cores are
-  /// busy): then parameters may have a communicator of their own.
+  /// Whether commands of two streams run at the same time, so that parameters may have a communicator of their own.
+  /// Processors run them so with --overlap alone, and their cores are busy.
   bool runsStreams;
   /// Epilogues of products. A processor's fused kernels do the same on rows that are still in its caches.
   ProductEpilogues epilogues;
-  /// A symbol of the runtime that programs are linked with and nothing in them names: their device, so that no program
-  /// carries another's. Null: the device that all have.
+  /// The symbol of the runtime that creates the device of these programs. The linker is told to keep it, and so no
+  /// program carries the device of another target. Null: the device that all programs have.
   const char *device;
 };
 

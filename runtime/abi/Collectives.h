@@ -33,7 +33,7 @@ enum class CollectiveKind : uint32_t {
 /// Elements of one side of a collective.
 enum class Extent {
   None,
-  /// Some number of them.
+  /// Any number of elements.
   Part,
   /// A part for each member of the group.
   Whole,
@@ -41,7 +41,7 @@ enum class Extent {
 
 /// The pairs of members between which bytes move.
 enum class Traffic {
-  /// Nothing is sent that takes time.
+  /// No bytes, or so few that they take no time.
   None,
   /// Around a ring twice, or up and down a tree. Switches may reduce.
   TwiceAround,
@@ -62,7 +62,7 @@ struct CollectiveInfo {
   bool reduces;
   Traffic traffic;
 
-  /// The larger side, of values that are given for both: the output of a gather, else the input.
+  /// Of two values, for the input and the output, the one for the larger side: the output of a gather, else the input.
   template <typename T> constexpr T larger(T ofInput, T ofOutput) const {
     return in == Extent::Part && out == Extent::Whole ? ofOutput : ofInput;
   }
@@ -81,7 +81,7 @@ inline constexpr CollectiveInfo kCollectiveInfos[] = {
 };
 inline constexpr uint32_t kCollectives = sizeof(kCollectiveInfos) / sizeof(kCollectiveInfos[0]);
 constexpr const CollectiveInfo &infoOf(CollectiveKind kind) { return kCollectiveInfos[static_cast<uint32_t>(kind)]; }
-/// That of a dtcc_collective_op below kCollectives.
+/// The row of a dtcc_collective_op, which must be below kCollectives.
 constexpr const CollectiveInfo &collectiveInfo(uint32_t op) { return kCollectiveInfos[op]; }
 
 inline constexpr std::string_view kReductionNames[] = {

@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All streams run on the rank's one thread in program order, which satisfies every wait
-// (the image's check makes sure that waits look back); or, if asked to overlap, the
-// commands of other streams than the first on a second thread, which are collectives. An
-// action ends when both have ended. Kernels and library ops use the rank's team, and
-// collectives on the second thread none.
+// The rank's one thread runs the commands of all streams in program order. This satisfies every wait, because the
+// image's check makes sure that a command waits for earlier ones only. With --overlap a second thread runs the commands
+// of other streams than the first, which are collectives, and an action ends when both threads are done. Kernels and
+// library ops use the rank's team of threads; collectives on the second thread use that thread alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +41,7 @@ public:
   std::optional<double> exchangeSeconds() const override { return exchanged; }
 
 private:
-  /// Objects that the bind phase made for a command.
+  /// Objects that were made for a command when the device was bound to the image.
   struct Bound {
     dtcc_kernel kernel = nullptr;
     std::unique_ptr<LibraryOp> library;

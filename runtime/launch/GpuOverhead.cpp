@@ -28,7 +28,7 @@ static int64_t membersOf(const Image &image, const dtcc_communicator &communicat
   return members;
 }
 
-/// Launches of a command: most have one, a recurrent layer some in each of its steps.
+/// Number of kernels that a command launches: one of most, and several a time step of a recurrent layer.
 static int64_t launchesOf(const Image &image, const dtcc_command &command) {
   constexpr int64_t stepLaunches = 3;
   const bool isRecurrent =
@@ -53,12 +53,12 @@ struct Uses {
 } // namespace
 
 GpuOverhead gpuOverhead(const Image &image, const dtcc_stage &stage) {
-  // A program does not know which of its ranks share a node. NCCL takes most where all do.
+  // A program does not know which of its ranks share a node. NCCL needs the most memory if all of them do.
   constexpr bool withinNode = true;
   GpuOverhead result;
   result.context = gpu_memory::contextBytes;
   std::map<uint32_t, Uses> groups;
-  // Messages as (communicator, is a send, peer).
+  // Each message by its communicator, its direction and its peer.
   std::set<std::tuple<uint32_t, bool, int64_t>> messages;
   bool isGraph = true;
   for (const dtcc_command &command : rowsOf(stage.commands, image.commands()))
@@ -79,7 +79,7 @@ GpuOverhead gpuOverhead(const Image &image, const dtcc_stage &stage) {
   }
   for (const auto &[communicator, incoming, peer] : messages)
     result.peers += gpu_memory::messageBytes(incoming, withinNode);
-  // Steps with messages or rows on their way are none.
+  // A step that sends messages or rows is not captured as a graph.
   if (isGraph)
     for (const dtcc_action &action : rowsOf(stage.actions, image.actions()))
       for (const dtcc_phase &phase = image.phases()[action.phase];

@@ -58,7 +58,7 @@ LogicalResult SliceOp::buildGradient(OpBuilder &builder, ValueRange grads, Array
       parts[0] = dx;
       dx = StackOp::create(builder, getLoc(), withShape(dx.getType(), spread), parts, i + 1);
       dx = b.reshape(dx, merged);
-      // The zeros after the last cell may stand past the end.
+      // The zeros behind the last cell may exceed the size of the operand.
       int64_t excess = std::max<int64_t>(0, getOffsets()[i] + count * stride - shapeOf(getX())[i]);
       if (excess > 0) {
         merged[i] -= excess;
@@ -122,7 +122,7 @@ LogicalResult GatherOp::buildGradient(OpBuilder &builder, ValueRange grads, Arra
   if (!grads[0] || !wanted[0] || !isFloat(getX()))
     return success();
   Build b(builder, getLoc());
-  // With the axis first, x is a table whose rows are indexed.
+  // With the axis first, x is a table, and the indices pick its rows.
   int64_t axis = getAxis(), rank = rankOf(getX()), count = rankOf(getIndices());
   Dims rows = concat(axis, without(range(0, rank), axis));
   Dims indexFirst = concat(range(axis, axis + count), concat(range(0, axis), range(axis + count, rankOf(getY()))));

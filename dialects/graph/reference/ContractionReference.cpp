@@ -30,7 +30,7 @@ LogicalResult ContractOp::evaluate(Operands operands, Results results, const Eva
   Dims sizes;
   for (const Factor &factor : map.factors)
     sizes.push_back(factor.size);
-  // The actual sizes: an evaluator may run the op on a shard.
+  // Sizes are those of the operands at hand, because an evaluator may run the op on a shard.
   for (int operand = 0; operand < 2; ++operand)
     for (auto [dim, factor] : llvm::enumerate(map.operands[operand]))
       sizes[factor] = operands[operand].shape[dim];

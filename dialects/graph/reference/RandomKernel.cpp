@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions of dialects/interfaces/Philox.h on lanes: the kernel and the reference
-// have the same numbers.
+// Kernels compute the functions of dialects/interfaces/Philox.h on lanes, and so draw the numbers of the reference.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,14 +47,14 @@ struct Words {
     return low(arith::ShRUIOp::create(builder, loc, wide, arith::ConstantOp::create(builder, loc, shift)));
   }
   Value exclusiveOr(Value a, Value b) { return arith::XOrIOp::create(builder, loc, a, b); }
-  /// A scalar i64 on all lanes.
+  /// Returns a scalar i64 on all lanes.
   Value spread(Value scalar) {
     auto vector = dyn_cast<VectorType>(i64);
     return vector ? vector::BroadcastOp::create(builder, loc, vector, scalar).getResult() : scalar;
   }
 };
 
-/// philoxWord of interfaces/Philox.h.
+/// Builds philoxWord of dialects/interfaces/Philox.h.
 Value philoxWord(Words &words, int64_t id, Value index, Value seed, Value step) {
   OpBuilder &builder = words.builder;
   Location loc = words.loc;
@@ -75,7 +74,7 @@ Value philoxWord(Words &words, int64_t id, Value index, Value seed, Value step) 
   return c0;
 }
 
-/// A number, on all lanes where `type` is a vector.
+/// Builds a constant of `type`, on all lanes if the type is a vector.
 Value real(OpBuilder &builder, Location loc, Type type, double value) {
   TypedAttr attr = builder.getFloatAttr(getElementTypeOrSelf(type), value);
   if (auto vector = dyn_cast<VectorType>(type))
@@ -102,7 +101,7 @@ Value UniformOp::buildIndexedCell(OpBuilder &builder, Location loc, ValueRange c
   Words words(builder, loc, cells[0]);
   Type type = cells[0].getType();
   Value bits = arith::ShRUIOp::create(builder, loc, philoxWord(words, getId(), index, seed, step), words.constant(9));
-  // 23 bits are exact as f32, and so is half a unit more.
+  // f32 has 24 bits of mantissa: it holds 23 bits of a word and the half unit that is added.
   Value whole = arith::SIToFPOp::create(builder, loc, type, bits);
   Value odd = arith::AddFOp::create(builder, loc, whole, real(builder, loc, type, 0.5));
   return arith::MulFOp::create(builder, loc, odd, real(builder, loc, type, 0x1p-23));

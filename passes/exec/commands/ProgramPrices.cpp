@@ -10,6 +10,7 @@
 #include "passes/exec/commands/OrthogonalWork.h"
 #include "passes/spmd/reshard/PriceMoves.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 #include <deque>
 #include <map>
 #include <set>
@@ -32,7 +33,7 @@ static bool hasAlignedRows(Value view) {
   return row % kUnitOfProducts == 0;
 }
 
-/// lhs[g, m, k] by rhs[g, k, n].
+/// Time of a product of lhs[g, m, k] and rhs[g, k, n].
 static double secondsOfProduct(LibraryOp op, const cost::Kernels &kernels) {
   Value left = op.getIns()[0], right = op.getIns()[1];
   cost::Gemm gemm{sizeOf(left, 1), sizeOf(right, 2), sizeOf(left, 2), sizeOf(left, 0), widthOf(left)};
@@ -52,7 +53,8 @@ static double secondsOfGrouped(LibraryOp op, const cost::Kernels &kernels) {
   return kernels.seconds(gemm);
 }
 
-/// q[b, t, h, g, d] and k[b, s, h, d]; the parameter after the scale and the cap says whether it is causal.
+/// Time of attention with q[b, t, h, g, d] and k[b, s, h, d]. The parameter behind the scale and the cap says whether
+/// it is causal.
 static double secondsOfAttention(LibraryOp op, const cost::Kernels &kernels, bool backward) {
   Value q = op.getIns()[0], k = op.getIns()[1];
   bool causal = cast<IntegerAttr>(op.getParameters()[2]).getInt() != 0;
@@ -150,7 +152,7 @@ SmallVector<ProgramPrices::Priced> ProgramPrices::price(PhaseOp phase) {
 
 double ProgramPrices::besideCollectives(ArrayRef<Priced> commands, std::optional<int64_t> slot) const {
   double beside = 0;
-  // The collectives under way on each stream, with the seconds that are left of them.
+  // Collectives under way on each stream, with the seconds that they still take.
   std::map<uint64_t, std::deque<std::pair<Operation *, double>>> pending;
   for (auto [command, own] : commands) {
     if (runsBeside(command))
@@ -158,7 +160,7 @@ double ProgramPrices::besideCollectives(ArrayRef<Priced> commands, std::optional
         pending[command.getStream()].push_back({command.getOperation(), own});
     if (command.getStream() != 0)
       continue;
-    // A collective that a command waits for has nothing beside it any more.
+    // No later command runs beside a collective that this command waits for.
     for (Value event : command.getAfter()) {
       auto &queue = pending[cast<CommandOpInterface>(event.getDefiningOp()).getStream()];
       auto end = llvm::find_if(queue, [&](const auto &entry) { return entry.first == event.getDefiningOp(); });
@@ -239,7 +241,7 @@ double ProgramPrices::secondsOfExchange(CommunicationOpInterface op) const {
   Communication exchange = op.getCommunications().front();
   if (exchange.collective)
     return secondsOfCollective(exchange);
-  // A message is copied to where it waits for its receiver.
+  // Sending copies a message into a buffer, where it waits for its receiver.
   return exchange.sends ? secondsOfStream(double(exchange.bytesIn)) : secondsOfReceive(exchange);
 }
 
@@ -248,13 +250,14 @@ double ProgramPrices::secondsOfCollective(const Communication &exchange) const {
   double in = double(exchange.bytesIn), out = double(exchange.bytesOut);
   if (exchange.info().traffic != Traffic::ToPicked)
     return machine.secondsForTransfer({*exchange.collective, exchange.info().larger(in, out), group});
-  // A row goes to each member that holds one of its picks: experts drawn at random.
+  // A row goes to each member that holds one of its picks. Picks are taken to be drawn at random.
   double picks = double(exchange.picks), n = double(group.ranks);
   double rows = std::min(in, out) * (1 - std::pow(1 - 1 / n, picks)) * n;
   return machine.secondsForTransfer({*exchange.collective, rows, group, 0, picks});
 }
 
-/// A message from another stage: ranks between them are those of the axes inside that of the stages.
+/// Time of a message from another stage. The ranks between sender and receiver are those of the axes inside the axis of
+/// the stages.
 double ProgramPrices::secondsOfReceive(const Communication &message) const {
   CommunicatorOp channel = communicators.lookup(message.communicator.getValue());
   auto members = channel.getMembers();

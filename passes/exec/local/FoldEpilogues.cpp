@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Three patterns, each around one contraction. Gradients of biases go with the product of
-// their weight, whose result is f32, and not with that of the input (cublasLt's
-// DGELU_BGRAD): there they would be sums of the compute type, as the result is.
+// Each of three patterns replaces a contraction and its neighbours. The gradient of a bias is computed by the product
+// that computes the gradient of its weight, because that result is f32. The product for the gradient of the input
+// (cublasLt's DGELU_BGRAD) would sum in the compute type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,12 +31,13 @@ using namespace mlir;
 namespace dtcc::exec {
 namespace {
 
-/// Rows of what an activation was taken of divide by this (CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD).
+/// The library keeps the input of an activation in rows of a multiple of this many cells
+/// (CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD).
 constexpr int64_t kKeptRow = 8;
 
 ShapedType typeOf(Value value) { return cast<ShapedType>(value.getType()); }
 
-/// A contraction as exec.product has it: lhs and rhs perhaps changed for each other.
+/// Operands of an exec.product: those of a contraction, or the same exchanged.
 struct Factors {
   graph::ContractSpec spec;
   Value lhs, rhs;
@@ -65,7 +66,7 @@ Factors exchanged(Factors factors) {
   return {{factors.spec.rhs, factors.spec.lhs, factors.spec.result}, factors.rhs, factors.lhs, columns};
 }
 
-/// The factor whose letters stand last in the result as rhs. None if the letters are mixed.
+/// Returns the factors with the one as rhs whose letters stand last in the result; nothing if the letters are mixed.
 std::optional<Factors> withColumnsLast(graph::ContractOp op) {
   std::optional<Factors> factors = factorsOf(op);
   if (!factors)
@@ -80,13 +81,13 @@ int64_t columnsOf(const Factors &factors, Value result) {
   return llvm::product_of(typeOf(result).getShape().take_back(factors.columns.size()));
 }
 
-/// Whether an activation of `y` is one that the library takes.
+/// Whether the library can compute an activation of `y`.
 bool activates(graph::ContractOp op, const Factors &factors) {
   return typeOf(op.getLhs()).getElementType() == typeOf(op.getY()).getElementType() &&
          columnsOf(factors, op.getY()) % kKeptRow == 0;
 }
 
-/// The row that is added to every row, in the letters that stand last: the operand of a broadcast to `sum`'s type.
+/// Returns the bias of `sum`: the operand of a broadcast along all dimensions but the columns. Null if there is none.
 Value addedRow(graph::AddOp sum, Value product, const Factors &factors) {
   Value other = sum.getLhs() == product ? sum.getRhs() : sum.getLhs();
   auto broadcast = other.getDefiningOp<graph::BroadcastOp>();
@@ -98,7 +99,7 @@ Value addedRow(graph::AddOp sum, Value product, const Factors &factors) {
   return {};
 }
 
-/// Nothing that a kernel computes reads the value: it is memory, whoever makes it.
+/// Whether no reader of the value can be fused with its maker, so that it is stored in any case.
 bool isReadFromMemory(Value value) { return llvm::none_of(value.getUsers(), isFusible); }
 
 template <typename Op> Op userOf(Value value, Block *block) {
@@ -129,7 +130,7 @@ struct FoldEpilogues : impl::FoldEpiloguesBase<FoldEpilogues> {
         << remark::metric("Products", folded) << remark::metric("OfProducts", products.size());
   }
 
-  /// product (+ bias) (and gelu of it)
+  /// Folds product + bias, gelu(product) and gelu(product + bias).
   bool foldForward(graph::ContractOp op) {
     std::optional<Factors> factors = withColumnsLast(op);
     if (!factors)
@@ -158,7 +159,7 @@ struct FoldEpilogues : impl::FoldEpiloguesBase<FoldEpilogues> {
     return true;
   }
 
-  /// gelu's slope * product
+  /// Folds the slope of gelu times the product.
   bool foldSlope(graph::ContractOp op) {
     std::optional<Factors> factors = withColumnsLast(op);
     auto slope = userOf<graph::GeluGradOp>(op.getY(), op->getBlock());
@@ -172,7 +173,7 @@ struct FoldEpilogues : impl::FoldEpiloguesBase<FoldEpilogues> {
     return true;
   }
 
-  /// The gradient of a weight, and the sum of the factor that is the gradient of its bias.
+  /// Folds the gradient of a bias, which is a sum of a factor, into the gradient of its weight.
   bool foldBiasGradient(graph::ContractOp op) {
     std::optional<Factors> factors = factorsOf(op);
     if (!factors)
@@ -206,8 +207,8 @@ struct FoldEpilogues : impl::FoldEpiloguesBase<FoldEpilogues> {
     return false;
   }
 
-  /// Whether what reads `reduce` stands behind the product or can be put there: to move the product would take away
-  /// what communication hides behind.
+  /// Whether all readers of `reduce` stand behind the product or can be moved there. The product itself stays, because
+  /// communication is hidden behind it.
   static bool comesBehind(graph::ReduceOp reduce, graph::ContractOp product) {
     return llvm::all_of(reduce.getY().getUsers(), [&](Operation *user) {
       if (user->getBlock() != product->getBlock() || product->isBeforeInBlock(user))
@@ -238,7 +239,7 @@ struct FoldEpilogues : impl::FoldEpiloguesBase<FoldEpilogues> {
     return found;
   }
 
-  /// The product is there already: what it replaces goes, and broadcasts that nobody else reads.
+  /// Erases the ops that a product replaces, with broadcasts that no other op reads.
   static void erase(Operation *last, graph::ContractOp op) {
     SmallVector<graph::BroadcastOp> rows;
     for (Value operand : last->getOperands())

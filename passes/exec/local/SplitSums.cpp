@@ -44,7 +44,7 @@ int64_t outerDims(graph::ReduceOp op) {
   return columns > before ? outer : 0;
 }
 
-/// `op` without `dims` of its operand `x`, as `element`.
+/// Makes the reduction of `x` over `dims` of `op`'s kind, whose result has the type `element`.
 graph::ReduceOp reduce(OpBuilder &builder, graph::ReduceOp op, Value x, ArrayRef<int64_t> dims, Type element) {
   SmallVector<int64_t> shape;
   for (auto [at, size] : llvm::enumerate(graph::shapeOf(x)))
@@ -56,7 +56,7 @@ graph::ReduceOp reduce(OpBuilder &builder, graph::ReduceOp op, Value x, ArrayRef
   return made;
 }
 
-/// The only reader of `op` if that sums it on, as the channels of a group; null else.
+/// Returns the only reader of `op` if it sums the result further, as over the channels of a group; else null.
 graph::ReduceOp sumOf(graph::ReduceOp op) {
   auto next = op->hasOneUse() ? dyn_cast<graph::ReduceOp>(*op->user_begin()) : graph::ReduceOp();
   bool isAlike = next && next.getKind() == op.getKind() && !graph::isHalf(op.getY()) &&

@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace dtcc::graph {
 
-/// The other term, if `value` is a sum of `number` and something; else null.
+/// Returns the other term if `value` is the sum of `number` and a term; else null.
 static Value besideNumber(Value value, double number) {
   if (auto sum = value.getDefiningOp<AddOp>()) {
     if (splatValue(sum.getRhs()) == number)

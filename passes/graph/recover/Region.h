@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A region is what lies between an input and a root: ops that compute the root from
-// the input and from constants alone. It is found by data flow, whatever its ops and
-// their order are; what it means is found by evaluating it.
+// A region is the set of ops that compute a root from its inputs and from constants alone. Data flow finds the region,
+// whatever its ops and their order are; evaluating the region finds its meaning.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,32 +19,31 @@
 
 namespace dtcc::graph {
 
-/// Whether values of `ops` that depend on `inputs` are used inside alone, but `root`. Of an
-/// unstack, all parts count.
+/// Whether all values of `ops` that depend on `inputs`, except for `root`, are used only by `ops`. All parts of an
+/// unstack count.
 bool isClosed(llvm::ArrayRef<mlir::Value> inputs, mlir::Value root, const llvm::SetVector<mlir::Operation *> &ops);
 
-/// A path inside of a region may have this many times as many ops as the region may have besides.
+/// A path inside a region may be this many times as long as the region may have ops.
 inline constexpr size_t kDeepest = 4;
 
 class Region {
 public:
-  /// The ops from `inputs` (and constants) to `root`, or nothing if another value or an
-  /// op whose cells cannot be told takes part, or if `limit` ops do not suffice.
+  /// Collects the ops from `inputs` and constants to `root`. Nothing if another value takes part, or an op without
+  /// CellOpInterface, or if `limit` ops do not suffice.
   static std::optional<Region> between(llvm::ArrayRef<mlir::Value> inputs, mlir::Value root, size_t limit = 48);
 
   bool contains(mlir::Operation *op) const { return ops.contains(op); }
-  /// Whether values inside that depend on the first input are used inside alone, but the
-  /// root. Of an unstack, all parts count.
+  /// Whether all values inside that depend on the first input, except for the root, are used only inside.
   bool isClosed() const;
   /// The splat constants inside.
   llvm::SmallVector<double> constants() const;
-  /// Equal for regions of equal ops, attributes and types on equal inputs: the key under
-  /// which a meaning is remembered, so that a hundred equal layers are probed once.
+  /// A text that is equal for regions of equal ops, attributes and types on equal inputs. Meanings are remembered under
+  /// this key, so that a hundred equal layers are evaluated once.
   std::string signature() const;
 
   llvm::SmallVector<mlir::Value> inputs;
   mlir::Value root;
-  /// In an order in which operands come first.
+  /// The ops, operands before their users.
   llvm::SetVector<mlir::Operation *> ops;
 };
 

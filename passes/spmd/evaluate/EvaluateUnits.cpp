@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Cells that a reduction leaves undefined become NaN: who reads them is found out. Cells
+// Cells that a reduction leaves undefined become NaN, so that a program which reads them has a wrong result. Cells
 // between states stay zero.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/spmd/evaluate/RankStorage.h"
+#include <algorithm>
 #include <limits>
 
 using namespace mlir;
@@ -62,8 +63,8 @@ void reduceBucket(RankStorage &storage, ReduceBucketOp op, int64_t slot) {
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
     for (int64_t i = 0; i < share; ++i)
       into[rank][i] = (slot == 0 && !op.getAgain() ? 0 : into[rank][i]) + stored[rank][shareOf(rank) + i];
-    // Clear the bucket, so that a gradient that is not written again before the next reduction is found out. Cells
-    // between gradients stay zero.
+    // The gradients become NaN, so that a program that reduces one twice has a wrong result. Cells between gradients
+    // stay zero.
     stored[rank].assign(stored[rank].size(), 0);
     for (auto state : storage.module.getOps<graph::StateOp>())
       for (auto [name, begin] : bucketsOf(state))
@@ -97,8 +98,7 @@ static LogicalResult runUnitView(UnitViewOp op, RankStorage &storage, int64_t) {
   return success();
 }
 
-/// Drops the unit. A later reader of the unit itself is found out; readers of its views hold copies in this
-/// interpreter.
+/// Drops the unit. A later op that reads the unit itself fails; views of the unit are copies in this interpreter.
 static LogicalResult runRelease(ReleaseOp op, RankStorage &storage, int64_t) {
   storage.lockStep.values.erase(op.getUnit());
   return success();

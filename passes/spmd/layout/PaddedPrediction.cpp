@@ -14,14 +14,14 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-/// The results of a step behind which an evaluation returns its prediction: three of the step, two of the evaluation.
+/// Number of the result that is the prediction: a step returns three results, and its evaluation two before it.
 static constexpr unsigned kPrediction = 5;
 
 void dropPaddedPrediction(func::FuncOp step, llvm::function_ref<bool(Operation *, size_t factor)> isPadded) {
   Operation *end = step.front().getTerminator();
   if (end->getNumOperands() <= kPrediction)
     return;
-  // The ops made of the logits have the origin of their loss.
+  // Ops that compute the prediction from the logits have the origin of the loss.
   Operation *last = end->getOperand(kPrediction).getDefiningOp();
   bool reducesPadding = llvm::any_of(step.getOps<graph::ReduceOp>(), [&](graph::ReduceOp op) {
     if (!graph::isEvaluation(op) || graph::getOrigin(op) != graph::getOrigin(last))

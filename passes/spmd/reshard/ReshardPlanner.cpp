@@ -53,13 +53,13 @@ std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) {
   double cap = memoryCap > 0 ? std::max(*first, *last) + memoryCap : 0;
   struct Reached {
     bool seen = false, done = false;
-    std::optional<double> bytes; // of a rank's part; nothing where it cannot lie so
+    std::optional<double> bytes; // of a rank's shard; nothing if the shape does not divide
     double cost = 0;
-    /// From which node, by which of its edges.
+    /// The node before this one, and the number of its edge that leads here.
     uint32_t before = 0;
     size_t edge = 0;
   };
-  // Equal costs are settled by layouts: the same way on every machine.
+  // Layouts order nodes of equal cost, so that the plan is the same on every machine.
   auto isBefore = [&](const std::pair<double, uint32_t> &a, const std::pair<double, uint32_t> &b) {
     return a.first != b.first ? a.first < b.first : layouts->node(a.second).layout < layouts->node(b.second).layout;
   };

@@ -26,7 +26,7 @@ gpu_workspace::LibraryAttention workspaceOf(const AttentionProblem &p) {
   return {p.batch, p.queries, p.keys, p.kvHeads, p.groups, p.qkSize, p.vSize};
 }
 
-/// All that the library is told of a problem, but for what is fixed or follows.
+/// The key of a problem among the library's plans: all that the library is told and that neither is fixed nor follows.
 std::string textOf(const AttentionProblem &p, const AttentionForm &form) {
   std::ostringstream out;
   out.precision(std::numeric_limits<float>::max_digits10);
@@ -42,7 +42,7 @@ std::string textOf(const AttentionProblem &p, const AttentionForm &form) {
   return out.str();
 }
 
-/// The first problem that the library has no engine for though it is one of its kind: a program may be slower for it.
+/// Tells once, of the first problem, that the library supports problems of this kind but has no engine for this one.
 void sayOnce(const Rank &rank, const std::string &reason) {
   static std::atomic<bool> said = false;
   if (rank.abi.rank == 0 && !said.exchange(true))

@@ -19,7 +19,7 @@ namespace {
 /// Whether `value` replaces `held`: it is larger, or the first NaN, which nothing replaces.
 DTCC_INLINE bool replaces(float value, float held) { return !(value <= held) & (held == held); }
 
-/// `Stride` 0: that of the windows.
+/// Finds the largest cell of each window. `Stride` is that of the windows if it is known to the compiler, else 0.
 template <bool Cells, int Stride>
 static void largestOf(const float *__restrict row, int64_t count, const RowWindows &windows, int32_t first,
                       float *__restrict largest, int32_t *__restrict cells) {

@@ -141,14 +141,14 @@ void Arguments::addFile(const CLI::App &app, const std::string &path) {
   }
 }
 
-/// Whether `text` is a number, and reading it gives the same letters again.
+/// Whether `text` is a number that is written as numberText writes it.
 template <typename Number> static bool isPlain(const std::string &text) {
   Number number{};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() && text == numberText(number);
 }
 
-/// A value of TOML: a number, if that is sure to be read as the user wrote it, else text.
+/// Returns a value as TOML: a number if it is read back as the user wrote it, else text.
 static std::string valueText(const std::string &value) {
   if (isPlain<int64_t>(value) || (isPlain<double>(value) && value.find('.') != std::string::npos))
     return value;

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The options that CLI11 knows as rows of runtime/abi/console/OptionRow.h: a program's --help then looks like dtcc's.
+// The --help of a program looks like dtcc's, because the options that CLI11 knows become rows of
+// runtime/abi/console/OptionRow.h.
 //
 //===----------------------------------------------------------------------===//
 

@@ -33,7 +33,7 @@ struct EvaluationOptions {
   int64_t steps = 0; /* batches; 0: all of the data */
   bool only = false; /* nothing is trained */
   SaveOptions best;  /* the model of the smallest loss */
-  /// The averages of the parameters are evaluated, generate, and are the model of the smallest loss.
+  /// Whether evaluations, generation and the best model use the averages of the parameters.
   bool ofAverages = false;
   bool isAsked() const { return data.areGiven(); }
 };
