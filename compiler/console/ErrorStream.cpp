@@ -9,6 +9,7 @@
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/WithColor.h"
 #include <csignal>
+#include <string>
 
 llvm::raw_ostream &dtcc::errorStream() { return llvm::WithColor::error(messageStream(), toolName()); }
 

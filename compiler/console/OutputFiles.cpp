@@ -15,6 +15,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <sys/file.h>
 #include <thread>

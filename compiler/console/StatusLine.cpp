@@ -10,6 +10,7 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <atomic>
+#include <string>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

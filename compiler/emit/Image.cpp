@@ -18,6 +18,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <tuple>
 
 using namespace mlir;
 using namespace dtcc;

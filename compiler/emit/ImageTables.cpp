@@ -7,6 +7,7 @@
 
 #include "compiler/emit/ImageTables.h"
 #include "runtime/abi/Checksum.h"
+#include <algorithm>
 
 using namespace dtcc;
 

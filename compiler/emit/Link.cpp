@@ -7,11 +7,13 @@
 
 #include "compiler/emit/Link.h"
 #include "compiler/console/ErrorStream.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include <array>
 
 using namespace mlir;
 using namespace dtcc;

@@ -16,6 +16,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
+#include <memory>
+#include <string>
 
 namespace dtcc {
 

@@ -11,6 +11,7 @@
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
+#include <memory>
 
 using namespace mlir;
 using namespace dtcc;

@@ -11,6 +11,7 @@
 #include "compiler/options/Options.h"
 #include "passes/exec/Target.h"
 #include "llvm/Target/TargetMachine.h"
+#include <memory>
 
 namespace dtcc {
 

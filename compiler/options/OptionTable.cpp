@@ -13,6 +13,7 @@
 #include "runtime/abi/console/NumberText.h"
 #include "runtime/abi/console/OptionRow.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <cfloat>
 

@@ -7,10 +7,13 @@
 
 #include "compiler/training/LabelShift.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/graph/Evaluation.h"
+#include "llvm/ADT/SetVector.h"
 #include <set>
+#include <tuple>
 
 using namespace mlir;
 using namespace dtcc;

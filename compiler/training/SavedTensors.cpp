@@ -8,6 +8,7 @@
 #include "compiler/training/SavedTensors.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/SavedAs.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"

@@ -7,11 +7,13 @@
 
 #include "compiler/training/WeightHeaders.h"
 #include "runtime/abi/WeightFiles.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <optional>
 
 using namespace llvm;
 using namespace dtcc;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Shapes.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 

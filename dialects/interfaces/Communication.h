@@ -14,6 +14,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "runtime/abi/Collectives.h"
+#include <string>
 
 namespace dtcc {
 

@@ -9,6 +9,7 @@
 #include "dialects/interfaces/Work.h"
 
 #include "dialects/interfaces/OpInterfaces.cpp.inc"
+#include <string>
 
 using namespace mlir;
 using namespace dtcc;

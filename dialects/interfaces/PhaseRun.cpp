@@ -7,6 +7,7 @@
 //
 #include "dialects/interfaces/PhaseRun.h"
 #include "mlir/IR/Builders.h"
+#include <string>
 
 using namespace mlir;
 

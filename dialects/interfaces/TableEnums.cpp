@@ -7,6 +7,7 @@
 
 #include "dialects/interfaces/TableEnums.h"
 #include "llvm/ADT/StringExtras.h"
+#include <string>
 
 using namespace mlir;
 

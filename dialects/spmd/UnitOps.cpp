@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "dialects/spmd/Spmd.h"
+#include <algorithm>
 
 using namespace mlir;
 

@@ -16,6 +16,7 @@
 #include "dialects/spmd/Spmd.h"
 #include "mlir/Pass/Pass.h"
 #include "planner/cluster/Machine.h"
+#include <memory>
 
 namespace dtcc::exec {
 

@@ -28,6 +28,7 @@ using namespace mlir;
 namespace dtcc::graph {
 #define GEN_PASS_DEF_GRAPHDIFFERENTIATE
 #include "passes/graph/Passes.h.inc"
+#include "llvm/ADT/MapVector.h"
 
 namespace {
 

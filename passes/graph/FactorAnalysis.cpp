@@ -13,6 +13,7 @@
 
 #include "dialects/graph/Shapes.h"
 #include "passes/graph/FactoredValues.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace dtcc;

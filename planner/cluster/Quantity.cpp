@@ -7,6 +7,7 @@
 //
 #include "planner/cluster/ClusterFile.h"
 #include "runtime/abi/console/AmountText.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
 namespace dtcc::cost {

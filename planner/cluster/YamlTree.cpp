@@ -7,9 +7,11 @@
 //
 #include "planner/cluster/YamlTree.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/YAMLParser.h"
+#include <tuple>
 
 namespace dtcc::cost {
 

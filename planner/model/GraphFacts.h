@@ -13,6 +13,7 @@
 #ifndef DTCC_PLANNER_MODEL_GRAPHFACTS_H
 #define DTCC_PLANNER_MODEL_GRAPHFACTS_H
 
+#include "dialects/graph/Graph.h"
 #include "planner/cluster/Machine.h"
 #include "planner/cost/Step.h"
 #include "planner/placement/PlaceExperts.h"

@@ -17,6 +17,7 @@
 
 #include "planner/model/PlanWriter.h"
 #include "planner/model/ShapeSolver.h"
+#include "llvm/ADT/StringExtras.h"
 #include <mutex>
 
 namespace dtcc::spmd {

@@ -13,6 +13,7 @@
 #include "runtime/abi/GpuWorkspace.h"
 #include "llvm/ADT/SetVector.h"
 #include <limits>
+#include <tuple>
 
 using namespace mlir;
 

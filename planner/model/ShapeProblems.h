@@ -17,6 +17,7 @@
 #include "planner/schedule/Schedule.h"
 #include "planner/search/SearchReport.h"
 #include <set>
+#include <tuple>
 
 namespace dtcc::spmd {
 

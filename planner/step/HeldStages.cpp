@@ -10,6 +10,7 @@
 #include "dialects/graph/Origin.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "planner/step/Pins.h"
+#include <algorithm>
 #include <map>
 
 using namespace mlir;

@@ -9,6 +9,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
 #include "planner/step/CutStages.h"
+#include <algorithm>
 #include <map>
 
 using namespace mlir;

@@ -16,6 +16,7 @@
 #include "runtime/image/StateValues.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>

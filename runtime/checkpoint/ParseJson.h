@@ -15,6 +15,7 @@
 
 #include "runtime/abi/JsonNesting.h"
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 namespace dtcc::rt {

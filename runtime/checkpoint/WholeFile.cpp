@@ -10,6 +10,7 @@
 #include "runtime/core/Error.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>

@@ -11,6 +11,7 @@
 #include "runtime/kernels/GroupedMatmul.h"
 #include "tests/conformance/CaseMaker.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>

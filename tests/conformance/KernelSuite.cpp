@@ -17,6 +17,7 @@
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 using namespace dtcc::rt;
 using namespace dtcc::rt::test;

@@ -57,6 +57,58 @@ WITHOUT = {"runtime/": ("mlir/", "llvm/"), "planner/parallelism/": ("mlir/", "ll
            "planner/cluster/": ("mlir/",), "planner/schedule/": ("mlir/",), "planner/plan/": ("mlir/",),
            "planner/transformer/": ("mlir/",)}
 
+# Names of headers that are precompiled (DTCC_STANDARD_HEADERS of tools/cmake/AddDTCC.cmake, dialects/Precompiled.h) or that
+# these bring along, so that no build of ours misses them. Left out are names that come with nearly every header, as those of
+# <utility> and of llvm/ADT/DenseMap.h.
+HEADERS = {
+    "<algorithm>": r"std::(all_of|any_of|clamp|copy_n|count_if|equal|fill_n|find|find_if|for_each|is_sorted|lower_bound|max_element|"
+                   r"min_element|minmax_element|none_of|nth_element|remove_if|replace|reverse|rotate|sort|stable_sort|transform|unique|"
+                   r"upper_bound)\(",
+    "<array>": r"std::array\b",
+    "<atomic>": r"std::atomic\b",
+    "<charconv>": r"std::(from|to)_chars\(",
+    "<chrono>": r"std::chrono::",
+    "<cmath>": r"std::(ceil|exp|fabs|floor|fma|hypot|isfinite|isinf|isnan|ldexp|llround|log|log2|lround|nearbyint|pow|round|sqrt|tanh)\(",
+    "<condition_variable>": r"std::condition_variable\b",
+    "<cstdio>": r"std::(fclose|fflush|fopen|fprintf|fputs|fread|fwrite|printf|remove|rename|snprintf)\(",
+    "<cstdlib>": r"std::(_Exit|abort|exit|getenv|strtod|strtof|strtol|strtoll|strtoull|system)\(",
+    "<cstring>": r"std::(memcmp|memcpy|memmove|memset|strcmp|strerror|strlen)\(",
+    "<deque>": r"std::deque\b",
+    "<filesystem>": r"std::filesystem::",
+    "<fstream>": r"std::[io]?fstream\b",
+    "<functional>": r"std::(function|greater|hash|less|multiplies|plus)\b",
+    "<iostream>": r"std::(cerr|cin|cout)\b",
+    "<limits>": r"std::numeric_limits\b",
+    "<map>": r"std::(multi)?map\b",
+    "<memory>": r"std::(make_shared|make_unique|shared_ptr|unique_ptr|weak_ptr)\b",
+    "<mutex>": r"std::(call_once|lock_guard|mutex|scoped_lock|unique_lock)\b",
+    "<numeric>": r"std::(accumulate|gcd|inner_product|iota|lcm|partial_sum)\(",
+    "<optional>": r"std::(nullopt|optional)\b",
+    "<set>": r"std::(multi)?set\b",
+    "<span>": r"std::span\b",
+    "<sstream>": r"std::[io]?stringstream\b",
+    "<string>": r"std::(string|to_string)\b",
+    "<string_view>": r"std::string_view\b",
+    "<thread>": r"std::(this_thread|thread)\b",
+    "<tuple>": r"std::(make_tuple|tie|tuple)\b",
+    "<vector>": r"std::vector\b",
+    '"llvm/ADT/MapVector.h"': r"\b(Small)?MapVector\b",
+    '"llvm/ADT/SetVector.h"': r"\b(Small)?SetVector\b",
+    '"llvm/ADT/SmallString.h"': r"\bSmallString\b",
+    '"llvm/ADT/StringExtras.h"': r"\bllvm::(isAlnum|isAlpha|isDigit|isHexDigit|isLower|isPrint|isSpace|isUpper|join|split|toHex|utohexstr)\(|"
+                                r"\bListSeparator\b",
+    '"llvm/ADT/StringMap.h"': r"\bStringMap\b",
+    '"llvm/ADT/StringSet.h"': r"\bStringSet\b",
+    '"llvm/ADT/TypeSwitch.h"': r"\bTypeSwitch\b",
+    '"llvm/Support/FileSystem.h"': r"\bsys::fs::",
+    '"llvm/Support/FormatVariadic.h"': r"\bllvm::formatv\(",
+    '"llvm/Support/JSON.h"': r"\bllvm::json::",
+    '"llvm/Support/MemoryBuffer.h"': r"\bMemoryBuffer\b",
+    '"llvm/Support/Path.h"': r"\bsys::path::",
+}
+# Folders that `headers` does not read.
+UNREAD = ("frontends/", "planner/placement/", "planner/search/")
+
 
 def files(root):
     """All files of the project: those of git, tracked or new but not ignored, else what lies there."""
@@ -120,6 +172,25 @@ def included(root, everything):
         if file.endswith((".cpp", ".h", ".td", ".def", ".cu")) and floor_of(file) in FLOORS:
             named = re.findall(r'^\s*#?\s*include\s+"([^"]+)"', text(root, file), re.M)
             yield file, [path for path in named if path in known]
+
+
+def headers(root):
+    """A file includes the header of a name that it uses, by itself or through headers of the project."""
+    sources = {f: text(root, f) for f in files(root) if f.endswith((".cpp", ".h", ".cu", ".def"))}
+    named = {f: re.findall(r'^\s*#\s*include\s+(<[^>]+>|"[^"]+")', code, re.M) for f, code in sources.items()}
+    for file, code in sources.items():
+        reached, left = set(), list(named[file])
+        while left:
+            path = left.pop()
+            if path not in reached:
+                reached.add(path)
+                left += named.get(path.strip('"'), ())
+        # Comments and strings become as long as they were, so that lines keep their numbers.
+        code = re.sub(r'//[^\n]*|"(?:\\.|[^"\\\n])*"', lambda found: " " * len(found.group(0)), code)
+        for header, name in HEADERS.items() if not file.startswith(UNREAD) else ():
+            found = None if header in reached or f'"{file}"' == header else re.search(name, code)
+            if found:
+                yield file, code.count("\n", 0, found.start()) + 1, f"include {header}, which has {found.group(0).rstrip('(')}"
 
 
 def unit_of(file):
@@ -341,7 +412,7 @@ def formatting(root, clang_format):
             yield batch[0], 1, f"{clang_format} failed: {done.stderr.strip()}"
 
 
-RULES = {"includes": includes, "circles": circles, "rooms": rooms, "passes": passes, "ops": ops, "casts": casts, "sizes": sizes, "names": names, "licence": licence,
+RULES = {"includes": includes, "headers": headers, "circles": circles, "rooms": rooms, "passes": passes, "ops": ops, "casts": casts, "sizes": sizes, "names": names, "licence": licence,
          "paths": paths, "references": references, "index": index, "skips": skips, "mutations": mutations, "formatting": formatting}
 
 

@@ -13,6 +13,7 @@
 #include "tools/dtcc-plan/tables/PrintReport.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <tuple>
 
 using namespace dtcc;
 using llvm::StringRef;

@@ -10,6 +10,7 @@
 #include "tools/dtcc-plan/RunForecast.h"
 #include "tools/dtcc-plan/queries/GraphAdvisor.h"
 #include "tools/dtcc-plan/tables/PrintReport.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace dtcc;

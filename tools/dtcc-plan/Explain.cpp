@@ -13,6 +13,7 @@
 #include "tools/dtcc-plan/queries/PlanQuery.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <tuple>
 
 using namespace dtcc;
 using llvm::StringRef;

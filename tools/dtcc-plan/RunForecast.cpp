@@ -8,6 +8,7 @@
 #include "tools/dtcc-plan/RunForecast.h"
 #include "tools/dtcc-plan/tables/PrintReport.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace dtcc;

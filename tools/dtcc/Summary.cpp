@@ -11,6 +11,7 @@
 #include "runtime/abi/TokenInputs.h"
 #include "runtime/abi/console/AmountText.h"
 #include "tools/program/StepForecast.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -7,6 +7,7 @@
 
 #include "tools/model/DeepStack.h"
 #include "llvm/Support/thread.h"
+#include <optional>
 #include <sys/resource.h>
 
 namespace dtcc {

@@ -9,6 +9,7 @@
 #include "dialects/graph/Build.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <cmath>
+#include <tuple>
 
 using namespace mlir;
 using namespace dtcc;

@@ -176,6 +176,8 @@ void TableChecker::state() {
     };
 #define DTCC_STAGE_SECTION(FIELD, TYPE) rows(stage.FIELD, header.FIELD);
 #include "runtime/abi/Sections.def"
+#include <cmath>
+#include <string>
   });
   each<dtcc_input>("input", program.inputs(), [&](const dtcc_input &input) {
     string(input.name);

@@ -9,6 +9,7 @@
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstring>
+#include <string>
 
 using namespace dtcc;
 

@@ -14,6 +14,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace dtcc::exec {
 

@@ -9,6 +9,7 @@
 #define DTCC_PASSES_EXEC_BUFFERIZE_OPRULES_H
 
 #include "passes/exec/bufferize/Bufferizer.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace dtcc::exec {
 

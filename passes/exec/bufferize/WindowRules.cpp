@@ -7,6 +7,7 @@
 
 #include "dialects/graph/Graph.h"
 #include "passes/exec/bufferize/OpRules.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace dtcc;

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/exec/codegen/KernelBuilder.h"
+#include <limits>
 
 using namespace mlir;
 

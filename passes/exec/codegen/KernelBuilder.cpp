@@ -8,6 +8,7 @@
 #include "passes/exec/codegen/KernelBuilder.h"
 #include "dialects/interfaces/Bytes.h"
 #include "passes/exec/codegen/ShardOffset.h"
+#include <limits>
 
 using namespace mlir;
 

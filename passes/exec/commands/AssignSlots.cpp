@@ -19,6 +19,7 @@
 #include "llvm/Support/MathExtras.h"
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace dtcc::exec {
 #define GEN_PASS_DEF_ASSIGNSLOTS

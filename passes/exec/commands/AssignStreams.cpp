@@ -26,6 +26,7 @@
 #include "passes/exec/Passes.h"
 #include "passes/exec/commands/ExchangeSlack.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <algorithm>
 #include <array>
 
 namespace dtcc::exec {

@@ -32,6 +32,7 @@
 namespace dtcc::exec {
 #define GEN_PASS_DEF_DEFERGATHERS
 #include "passes/exec/Passes.h.inc"
+#include <memory>
 } // namespace dtcc::exec
 
 using namespace mlir;

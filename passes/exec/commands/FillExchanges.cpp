@@ -28,6 +28,7 @@
 namespace dtcc::exec {
 #define GEN_PASS_DEF_FILLEXCHANGES
 #include "passes/exec/Passes.h.inc"
+#include <memory>
 } // namespace dtcc::exec
 
 using namespace mlir;

@@ -24,6 +24,7 @@
 namespace dtcc::exec {
 #define GEN_PASS_DEF_OFFLOADVALUES
 #include "passes/exec/Passes.h.inc"
+#include <limits>
 } // namespace dtcc::exec
 
 using namespace mlir;

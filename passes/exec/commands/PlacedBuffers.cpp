@@ -7,6 +7,8 @@
 
 #include "passes/exec/commands/PlacedBuffers.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <limits>
 
 namespace dtcc::exec {
 

@@ -10,6 +10,7 @@
 #include "passes/exec/commands/Liveness.h"
 #include "passes/exec/commands/PlacedBuffers.h"
 #include <map>
+#include <tuple>
 
 namespace dtcc::exec {
 #define GEN_PASS_DEF_PLANARENA

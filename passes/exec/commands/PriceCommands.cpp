@@ -13,6 +13,7 @@
 namespace dtcc::exec {
 #define GEN_PASS_DEF_PRICECOMMANDS
 #include "passes/exec/Passes.h.inc"
+#include <memory>
 } // namespace dtcc::exec
 
 using namespace mlir;

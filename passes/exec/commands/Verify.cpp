@@ -23,6 +23,7 @@
 namespace dtcc::exec {
 #define GEN_PASS_DEF_VERIFY
 #include "passes/exec/Passes.h.inc"
+#include <tuple>
 } // namespace dtcc::exec
 
 using namespace mlir;

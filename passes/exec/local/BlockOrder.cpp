@@ -9,7 +9,9 @@
 #include "mlir/IR/Operation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
+#include <functional>
 #include <queue>
+#include <vector>
 
 using namespace mlir;
 

@@ -28,6 +28,7 @@
 namespace dtcc::exec {
 #define GEN_PASS_DEF_CHANNELSLAST
 #include "passes/exec/Passes.h.inc"
+#include <tuple>
 } // namespace dtcc::exec
 
 using namespace mlir;

@@ -9,6 +9,7 @@
 #include "dialects/graph/Build.h"
 #include "dialects/graph/PrecisionPolicy.h"
 #include "dialects/graph/Shapes.h"
+#include <string>
 
 using namespace mlir;
 

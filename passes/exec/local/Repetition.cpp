@@ -12,6 +12,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/exec/codegen/KernelDomain.h"
+#include "llvm/ADT/MapVector.h"
 #include <functional>
 
 using namespace mlir;

@@ -16,6 +16,7 @@ using namespace mlir;
 namespace dtcc::graph {
 #define GEN_PASS_DEF_GRAPHGROUPLOSSES
 #include "passes/graph/Passes.h.inc"
+#include "llvm/ADT/MapVector.h"
 
 namespace {
 

@@ -18,6 +18,7 @@
 #include "passes/graph/recover/Scores.h"
 #include "passes/graph/recover/Views.h"
 #include <cmath>
+#include <tuple>
 
 using namespace mlir;
 

@@ -16,6 +16,7 @@
 
 #include "dialects/graph/Graph.h"
 #include "llvm/ADT/DenseMap.h"
+#include <functional>
 #include <vector>
 
 namespace dtcc::graph {

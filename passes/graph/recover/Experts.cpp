@@ -22,6 +22,7 @@
 #include "dialects/graph/Shapes.h"
 #include "passes/graph/recover/Recover.h"
 #include "passes/graph/recover/SmallRegion.h"
+#include "llvm/ADT/SetVector.h"
 #include <cmath>
 
 using namespace mlir;

@@ -18,6 +18,7 @@ using namespace mlir;
 namespace dtcc::graph {
 #define GEN_PASS_DEF_GRAPHRECOVERCOMPOSITES
 #include "passes/graph/Passes.h.inc"
+#include <map>
 
 void eraseDead(func::FuncOp function) {
   SmallVector<Operation *> ops;

@@ -18,6 +18,7 @@
 #include "dialects/graph/Graph.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace dtcc::graph {
 

@@ -12,6 +12,7 @@
 #include "dialects/graph/StateUpdate.h"
 #include "passes/graph/Evaluator.h"
 #include "passes/spmd/evaluate/RankStorage.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;

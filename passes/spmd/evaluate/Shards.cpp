@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/spmd/evaluate/Shards.h"
+#include <array>
 #include <cmath>
 
 using namespace mlir;

@@ -26,6 +26,7 @@
 #include "passes/spmd/layout/WholeBatch.h"
 #include "passes/spmd/reshard/ReshardPlanner.h"
 #include "planner/parallelism/StateTable.h"
+#include "llvm/ADT/StringExtras.h"
 #include <numeric>
 
 using namespace mlir;

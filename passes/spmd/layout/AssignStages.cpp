@@ -10,6 +10,7 @@
 #include "dialects/graph/Origin.h"
 #include "dialects/interfaces/OpInterfaces.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 #include <map>
 #include <set>
 

@@ -13,6 +13,7 @@
 #include "passes/spmd/layout/FactorClasses.h"
 #include "runtime/abi/SequenceOrder.h"
 #include <map>
+#include <tuple>
 
 using namespace mlir;
 

@@ -22,6 +22,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <string>
 
 namespace dtcc::spmd {
 

@@ -9,6 +9,7 @@
 #include "dialects/graph/Origin.h"
 #include "passes/spmd/layout/LocalForms.h"
 #include "llvm/ADT/Sequence.h"
+#include <algorithm>
 
 using namespace mlir;
 

@@ -28,6 +28,7 @@ using namespace mlir;
 namespace dtcc::spmd {
 #define GEN_PASS_DEF_SPMDDISPATCHEXPERTS
 #include "passes/spmd/Passes.h.inc"
+#include "llvm/ADT/StringExtras.h"
 
 Operation *asRowExchange(Operation *op) {
   auto exchange = dyn_cast_or_null<CommunicationOpInterface>(op);

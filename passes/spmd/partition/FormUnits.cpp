@@ -30,6 +30,7 @@ using namespace mlir;
 namespace dtcc::spmd {
 #define GEN_PASS_DEF_SPMDFORMUNITS
 #include "passes/spmd/Passes.h.inc"
+#include <tuple>
 
 namespace {
 

@@ -7,6 +7,7 @@
 //
 #include "passes/spmd/partition/OrderSums.h"
 #include "dialects/interfaces/PhaseRun.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 

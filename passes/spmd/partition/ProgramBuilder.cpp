@@ -20,6 +20,7 @@
 #include "passes/spmd/partition/StateValues.h"
 #include "passes/spmd/partition/UpdatePhase.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 

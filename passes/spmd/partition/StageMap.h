@@ -12,6 +12,7 @@
 #include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "planner/schedule/Schedule.h"
+#include "llvm/ADT/StringMap.h"
 #include <set>
 
 namespace dtcc::spmd {

@@ -29,6 +29,7 @@ using namespace mlir;
 namespace dtcc::spmd {
 #define GEN_PASS_DEF_SPMDPLACEUNITS
 #include "passes/spmd/Passes.h.inc"
+#include "llvm/ADT/StringMap.h"
 
 namespace {
 

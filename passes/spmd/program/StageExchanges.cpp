@@ -7,6 +7,8 @@
 //
 #include "passes/spmd/program/StageExchanges.h"
 #include "dialects/interfaces/PhaseRun.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;

@@ -7,6 +7,7 @@
 
 #include "runtime/collective/network/Handshake.h"
 
+#include <atomic>
 #include <cstring>
 #include <poll.h>
 

@@ -17,6 +17,7 @@
 #include "runtime/collective/network/Secret.h"
 #include "runtime/collective/network/Socket.h"
 
+#include <atomic>
 #include <functional>
 #include <list>
 #include <memory>

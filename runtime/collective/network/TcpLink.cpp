@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/uio.h>

@@ -20,6 +20,7 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <thread>

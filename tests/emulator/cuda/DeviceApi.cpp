@@ -7,6 +7,7 @@
 
 #include "tests/emulator/cuda/Api.h"
 #include "tests/emulator/cuda/Capture.h"
+#include <cstdlib>
 #include <cstring>
 
 using namespace dtcc::emulator;

@@ -12,10 +12,12 @@
 
 #include "tests/emulator/nccl/Remote.h"
 #include <algorithm>
+#include <chrono>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <tuple>
 #include <utility>
 
 using namespace dtcc::emulator;

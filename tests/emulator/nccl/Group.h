@@ -18,6 +18,7 @@
 #include "tests/emulator/cuda/Element.h"
 #include "tests/emulator/cuda/Streams.h"
 #include <memory>
+#include <tuple>
 
 namespace dtcc::emulator {
 

@@ -16,6 +16,7 @@
 #include "tests/emulator/ptx/Numbers.h"
 #include "tests/emulator/ptx/Warp.h"
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 namespace dtcc::emulator {

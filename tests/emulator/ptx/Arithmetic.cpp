@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/emulator/ptx/Apply.h"
+#include <algorithm>
+#include <limits>
 
 namespace dtcc::emulator {
 namespace {

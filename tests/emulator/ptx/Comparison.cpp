@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/emulator/ptx/Apply.h"
+#include <algorithm>
 
 namespace dtcc::emulator {
 namespace {

@@ -11,6 +11,9 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "runtime/abi/dtcc_rt.h"
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace dtcc::test {
 

@@ -18,6 +18,8 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <string>
+#include <vector>
 
 using namespace mlir;
 using namespace dtcc;

@@ -17,6 +17,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "gtest/gtest.h"
 #include <cmath>
+#include <cstring>
 #include <random>
 
 using namespace mlir;

@@ -14,6 +14,7 @@
 #include "dialects/interfaces/OpInterfaces.h"
 #include "mlir/Parser/Parser.h"
 #include "tests/unit/codegen/CompiledKernel.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"

@@ -10,6 +10,8 @@
 #include "gtest/gtest.h"
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 using namespace mlir;
 using namespace dtcc;

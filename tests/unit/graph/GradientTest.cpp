@@ -17,6 +17,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>
+#include <string>
 
 using namespace mlir;
 using namespace dtcc;

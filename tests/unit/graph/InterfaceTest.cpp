@@ -18,6 +18,8 @@
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 #include <set>
+#include <string>
+#include <tuple>
 
 using namespace mlir;
 using namespace dtcc;

@@ -18,6 +18,7 @@
 #include "passes/graph/Evaluator.h"
 #include <cmath>
 #include <gtest/gtest.h>
+#include <string>
 
 using namespace mlir;
 using namespace dtcc;

@@ -18,6 +18,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>
+#include <string>
 
 using namespace mlir;
 using namespace dtcc;

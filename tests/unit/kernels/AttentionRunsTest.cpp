@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 using namespace dtcc;

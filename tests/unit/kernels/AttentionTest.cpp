@@ -9,6 +9,7 @@
 
 #include "tests/unit/kernels/Fixture.h"
 
+#include <algorithm>
 #include <limits>
 
 using namespace dtcc::rt;

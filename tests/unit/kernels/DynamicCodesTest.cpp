@@ -9,7 +9,9 @@
 #include "Fixture.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <vector>
 
 namespace dtcc::rt::test {
 namespace {

@@ -10,6 +10,7 @@
 #include "runtime/kernels/WholeTensor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace dtcc::rt::test {

@@ -12,6 +12,7 @@
 #include "runtime/kernels/Matmul.h"
 
 #include "tests/unit/kernels/Fixture.h"
+#include <array>
 
 using namespace dtcc::rt;
 using namespace dtcc::rt::test;

@@ -12,6 +12,8 @@
 
 #include "runtime/kernels/Recurrence.h"
 #include "Fixture.h"
+#include <cmath>
+#include <vector>
 
 using namespace dtcc;
 using namespace dtcc::rt;

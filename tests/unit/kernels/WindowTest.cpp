@@ -12,7 +12,9 @@
 #include "runtime/kernels/window/Convolution.h"
 #include "runtime/kernels/window/Pooling.h"
 #include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
+#include <vector>
 
 using namespace dtcc::rt;
 using namespace dtcc::rt::test;

@@ -8,6 +8,9 @@
 #include "runtime/kernels/window/Winograd.h"
 #include "ConvolutionCase.h"
 #include "Fixture.h"
+#include <cmath>
+#include <cstring>
+#include <vector>
 
 using namespace dtcc::rt;
 using namespace dtcc::rt::test;

@@ -9,6 +9,7 @@
 
 #include "tests/unit/onnx/Tiers.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace dtcc::test;

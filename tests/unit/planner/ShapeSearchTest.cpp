@@ -9,6 +9,7 @@
 #include "planner/parallelism/Parallelism.h"
 #include "gtest/gtest.h"
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <random>

@@ -8,6 +8,7 @@
 #include "planner/problem/StageBound.h"
 #include "planner/problem/StageProblem.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <cmath>
 #include <random>
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/unit/runtime/DataProgram.h"
+#include <tuple>
 
 namespace dtcc::rt::test {
 namespace {

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <numeric>
 #include <thread>
+#include <tuple>
 
 namespace dtcc::rt::test {
 namespace {

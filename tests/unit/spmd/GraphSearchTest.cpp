@@ -22,6 +22,10 @@
 #include "planner/problem/InParallel.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <cstdio>
+#include <tuple>
 
 using namespace dtcc;
 using namespace dtcc::spmd;

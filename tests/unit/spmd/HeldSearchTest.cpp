@@ -16,6 +16,8 @@
 
 #include "RandomGraphs.h"
 #include "planner/model/GraphPricer.h"
+#include <cmath>
+#include <cstdio>
 
 using namespace dtcc;
 using namespace dtcc::spmd;

@@ -19,6 +19,7 @@
 #include "dialects/graph/Origin.h"
 #include "planner/cluster/ClusterFile.h"
 #include "planner/cluster/Machine.h"
+#include <cstdlib>
 
 namespace dtcc::spmd {
 

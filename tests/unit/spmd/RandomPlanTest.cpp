@@ -29,6 +29,7 @@
 #include "planner/placement/PlaceExperts.h"
 #include "planner/placement/SequencePlacement.h"
 #include "planner/placement/SolvePlacement.h"
+#include <iostream>
 #include <set>
 
 using namespace dtcc;

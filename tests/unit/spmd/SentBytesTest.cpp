@@ -18,9 +18,11 @@
 #include "planner/model/PriceBlocks.h"
 #include "planner/placement/PlaceExperts.h"
 #include "planner/placement/SequencePlacement.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
 #include <map>
+#include <set>
 
 using namespace dtcc;
 using namespace dtcc::spmd;

@@ -9,6 +9,7 @@
 #include "dialects/graph/Origin.h"
 #include "planner/placement/SequencePlacement.h"
 #include "planner/placement/SolvePlacement.h"
+#include <tuple>
 
 using namespace dtcc;
 using namespace dtcc::spmd;

@@ -11,11 +11,13 @@
 
 #include "tools/dtcc-plan/arguments/HubConfig.h"
 #include "dialects/interfaces/ParseJson.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <memory>
 
 using namespace dtcc;
 using llvm::StringRef;

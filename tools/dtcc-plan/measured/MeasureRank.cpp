@@ -14,9 +14,11 @@
 #include "dialects/interfaces/ParseJson.h"
 #include "planner/validation/Fit.h"
 #include "tools/dtcc-plan/measured/Calibrate.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <map>
 
 using namespace dtcc;
 using llvm::StringRef;

@@ -10,6 +10,7 @@
 #include "compiler/planning/LowerPlan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <tuple>
 
 using namespace dtcc;
 using llvm::StringRef;
