@@ -36,12 +36,19 @@
 // A category of each sample looks up a row as a token does, and its model labels samples.
 // RUN: dtcc %t/categories.mlir -o %t/categories && %t/categories --info | FileCheck %s --check-prefix=ACCURACY
 
+// Which of two inputs --tokens would fill, the summary does not say.
+// RUN: dtcc %t/types.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=TWO
+// TWO: run {{.*}}program --data=FOLDER --steps=100
+
 // Attention that is not causal sees the token that is a label.
 // RUN: dtcc %t/both-ways.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=SEEN
 // SEEN: note: --tokens labels each token with the next one, and this model sees it, because its attention is not causal: give labels of your own by --data=labels=FILE.npy
 // RUN: sed 's/<> {scale/<causal = true> {scale/' %t/both-ways.mlir > %t/causal.mlir && not cmp -s %t/causal.mlir %t/both-ways.mlir
 // RUN: dtcc %t/causal.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=UNSEEN
 // UNSEEN-NOT: sees it
+// Attention to an image shows no token, and a label of a whole sample is none.
+// RUN: dtcc %t/sentences.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=UNSEEN
+// RUN: dtcc %t/beside.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=UNSEEN
 
 //--- both-ways.mlir
 graph.state @wte : tensor<11x6xf32> {decay = true, init = #graph.init<normal, 0.0, 1.0>, role = #graph<role parameter>, saved_name = "wte", saved_shape = array<i64: 11, 6>, trainable = true}
@@ -50,6 +57,42 @@ func.func @loss(%ids: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, 0>, grap
   %x = graph.embedding %w, %ids : (tensor<11x6xf32>, tensor<4x8xi64>) -> tensor<4x8x6xf32>
   %q = graph.reshape %x : (tensor<4x8x6xf32>) -> tensor<4x8x2x3xf32>
   %out, %max = graph.attention %q, %q, %q <> {scale = 0.5} : (tensor<4x8x2x3xf32>, tensor<4x8x2x3xf32>, tensor<4x8x2x3xf32>) -> (tensor<4x8x2x3xf32>, tensor<4x2x8xf32>)
+  %h = graph.reshape %out : (tensor<4x8x2x3xf32>) -> tensor<4x8x6xf32>
+  %y = graph.contract "btc,vc->btv" %h, %w : (tensor<4x8x6xf32>, tensor<11x6xf32>) -> tensor<4x8x11xf32>
+  %sum, %count, %lse = graph.cross_entropy %y, %labels {ignore_index = -100 : i64} : (tensor<4x8x11xf32>, tensor<4x8xi64>) -> (tensor<f32>, tensor<f32>, tensor<4x8xf32>)
+  return %sum, %count : tensor<f32>, tensor<f32>
+}
+//--- types.mlir
+graph.state @wte : tensor<11x6xf32> {decay = true, init = #graph.init<normal, 0.0, 1.0>, role = #graph<role parameter>, saved_name = "wte", saved_shape = array<i64: 11, 6>, trainable = true}
+func.func @loss(%ids: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, 0>, graph.name = "ids", graph.role = "tokens"}, %types: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, 0>, graph.name = "types", graph.role = "tokens"}, %labels: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, -100>, graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @wte : tensor<11x6xf32>
+  %x = graph.embedding %w, %ids : (tensor<11x6xf32>, tensor<4x8xi64>) -> tensor<4x8x6xf32>
+  %type = graph.embedding %w, %types : (tensor<11x6xf32>, tensor<4x8xi64>) -> tensor<4x8x6xf32>
+  %h = graph.add %x, %type : (tensor<4x8x6xf32>, tensor<4x8x6xf32>) -> tensor<4x8x6xf32>
+  %y = graph.contract "btc,vc->btv" %h, %w : (tensor<4x8x6xf32>, tensor<11x6xf32>) -> tensor<4x8x11xf32>
+  %sum, %count, %lse = graph.cross_entropy %y, %labels {ignore_index = -100 : i64} : (tensor<4x8x11xf32>, tensor<4x8xi64>) -> (tensor<f32>, tensor<f32>, tensor<4x8xf32>)
+  return %sum, %count : tensor<f32>, tensor<f32>
+}
+//--- sentences.mlir
+graph.state @wte : tensor<11x6xf32> {decay = true, init = #graph.init<normal, 0.0, 1.0>, role = #graph<role parameter>, saved_name = "wte", saved_shape = array<i64: 11, 6>, trainable = true}
+func.func @loss(%ids: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, 0>, graph.name = "ids", graph.role = "tokens"}, %labels: tensor<4xi64> {graph.bounds = array<i64: 0, 11, -100>, graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @wte : tensor<11x6xf32>
+  %x = graph.embedding %w, %ids : (tensor<11x6xf32>, tensor<4x8xi64>) -> tensor<4x8x6xf32>
+  %q = graph.reshape %x : (tensor<4x8x6xf32>) -> tensor<4x8x2x3xf32>
+  %out, %max = graph.attention %q, %q, %q <> {scale = 0.5} : (tensor<4x8x2x3xf32>, tensor<4x8x2x3xf32>, tensor<4x8x2x3xf32>) -> (tensor<4x8x2x3xf32>, tensor<4x2x8xf32>)
+  %h = graph.reshape %out : (tensor<4x8x2x3xf32>) -> tensor<4x8x6xf32>
+  %summed = graph.reduce sum %h [1] : (tensor<4x8x6xf32>) -> tensor<4x6xf32>
+  %y = graph.contract "bc,vc->bv" %summed, %w : (tensor<4x6xf32>, tensor<11x6xf32>) -> tensor<4x11xf32>
+  %sum, %count, %lse = graph.cross_entropy %y, %labels {ignore_index = -100 : i64} : (tensor<4x11xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<f32>, tensor<4xf32>)
+  return %sum, %count : tensor<f32>, tensor<f32>
+}
+//--- beside.mlir
+graph.state @wte : tensor<11x6xf32> {decay = true, init = #graph.init<normal, 0.0, 1.0>, role = #graph<role parameter>, saved_name = "wte", saved_shape = array<i64: 11, 6>, trainable = true}
+func.func @loss(%image: tensor<4x8x2x3xf32> {graph.name = "image", graph.role = "data"}, %ids: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, 0>, graph.name = "ids", graph.role = "tokens"}, %labels: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, -100>, graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @wte : tensor<11x6xf32>
+  %x = graph.embedding %w, %ids : (tensor<11x6xf32>, tensor<4x8xi64>) -> tensor<4x8x6xf32>
+  %q = graph.reshape %x : (tensor<4x8x6xf32>) -> tensor<4x8x2x3xf32>
+  %out, %max = graph.attention %q, %image, %image <> {scale = 0.5} : (tensor<4x8x2x3xf32>, tensor<4x8x2x3xf32>, tensor<4x8x2x3xf32>) -> (tensor<4x8x2x3xf32>, tensor<4x2x8xf32>)
   %h = graph.reshape %out : (tensor<4x8x2x3xf32>) -> tensor<4x8x6xf32>
   %y = graph.contract "btc,vc->btv" %h, %w : (tensor<4x8x6xf32>, tensor<11x6xf32>) -> tensor<4x8x11xf32>
   %sum, %count, %lse = graph.cross_entropy %y, %labels {ignore_index = -100 : i64} : (tensor<4x8x11xf32>, tensor<4x8xi64>) -> (tensor<f32>, tensor<f32>, tensor<4x8xf32>)

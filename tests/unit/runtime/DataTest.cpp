@@ -256,8 +256,33 @@ TEST(Batches, JoinsDimensionsOfASample) {
   };
   for (const char *shape : {"(2, 12)", "(2, 3, 2, 2)", "(2, 1, 3, 4)", "(2, 3, 1, 2, 2)", "(2, 12, 1, 1)"})
     EXPECT_EQ(open(shape), "") << shape;
-  for (const char *shape : {"(2, 4, 3, 1)", "(2, 1, 4, 3)", "(2, 2, 6)", "(2, 2, 3, 2)", "(2, 2, 1, 6)", "(1, 24)"})
+  for (const char *shape : {"(2, 4, 3, 1)", "(2, 1, 4, 3)", "(2, 2, 6)", "(2, 2, 3, 2)", "(2, 2, 1, 6)", "(1, 24)",
+                            // of the same rank, and more cells
+                            "(2, 1, 12)", "(1, 3, 4, 2)"})
     EXPECT_NE(open(shape).find("must have the shape [samples, 3, 4], got: "), std::string::npos) << shape;
+}
+
+/// A file is evaluated and trained on only if all inputs of the samples are.
+TEST(Batches, FindsTheFileThatBothRead) {
+  Folder folder, images;
+  std::vector<float> data(8);
+  for (const std::string &file : {folder / "x.npy", folder / "y.npy", images / "x.npy"})
+    writeNpy(file, "<f4", "(8,)", data.data(), 32);
+  InputsOnly program(2);
+  program.input("x", DTCC_F32, {});
+  program.input("y", DTCC_F32, {});
+  auto open = [&](std::vector<std::string> files, double heldOut = 0) {
+    DataOptions options{files, "", {}};
+    options.heldOut = heldOut;
+    return Batches(program.image(), options);
+  };
+  const std::string x = "x=" + folder / "x.npy", y = "y=" + folder / "y.npy";
+  const Batches trained = open({x, y});
+  EXPECT_EQ(trained.fileSharedWith(open({x, y})), folder / "x.npy");
+  EXPECT_EQ(trained.fileSharedWith(open({"x=" + images / "x.npy", y})), "");
+  EXPECT_EQ(trained.fileSharedWith(open({x, y}, 0.5)), "");
+  // The same file by another path.
+  EXPECT_EQ(trained.fileSharedWith(open({"x=" + folder / "./x.npy", y})), folder / "./x.npy");
 }
 
 TEST(Batches, HoldsOutExactShares) {
