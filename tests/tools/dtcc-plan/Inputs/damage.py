@@ -65,6 +65,8 @@ elif kind == "action":
     row("actions", 0, 1000)
 elif kind == "name":
     row("phases", 0, 0x7FFFFFFF)
+elif kind == "gradients":
+    struct.pack_into("<I", data, SECTIONS - 8 - 4, 0x7FFFFFFF)
 elif kind == "cut":
     del data[image + 64:]
 elif kind == "flip":
@@ -77,6 +79,6 @@ elif kind == "random":
         data[i] ^= 0xFF
 else:
     sys.exit("unknown kind: " + kind)
-if kind in ("bytes", "section", "operand", "axis", "action", "name"):
+if kind in ("bytes", "section", "operand", "axis", "action", "name", "gradients"):
     seal()
 open(output, "wb").write(data)
