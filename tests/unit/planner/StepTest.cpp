@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "planner/cost/Step.h"
+#include "planner/cost/ExchangeChunks.h"
 #include "planner/cost/Kernels.h"
 #include "planner/transformer/Transformer.h"
 #include <algorithm>
@@ -392,4 +393,83 @@ TEST(Software, ByWords) {
   EXPECT_EQ(softwareOf("Oneflow-Inc/DLPerf; framework Megatron-LM").framework, Framework::MegatronLM);
   EXPECT_EQ(softwareOf("Megatron-DeepSpeed").framework, Framework::MegatronDeepSpeed);
   EXPECT_EQ(softwareOf("nothing known").framework, Framework::PyTorch);
+}
+
+/// A layer in its modes has the price of a layer of its own for each mode.
+TEST(Step, LayersInModesCostWhatTheyCostAlone) {
+  for (Recompute recompute : {Recompute::None, Recompute::Full})
+    for (int zero : {1, 3}) {
+      Parallelism plan;
+      plan.dp = 8;
+      plan.zero = zero;
+      plan.recompute = recompute;
+      StepProblem problem = gpt(plan);
+      problem.layers[0].passes = 1;
+      problem.layers.insert(problem.layers.begin(), problem.layers[0]);
+      problem.layers[1].expertParameters = problem.layers[1].parameters;
+      std::vector<LayerInModes> inModes;
+      std::vector<Layer> alone;
+      for (const Layer &layer : problem.layers) {
+        LayerInModes &each = inModes.emplace_back(LayerInModes{layer, {}});
+        each.layer.recompute = Work();
+        Work half = layer.forward;
+        half.gemms.resize(1);
+        for (const auto &[again, hostBytes] :
+             {std::pair(Work(), 0.0), {half, 0.0}, {half, 1e9}, {layer.forward, 2e9}}) {
+          each.modes.push_back({again, hostBytes});
+          Layer &one = alone.emplace_back(layer);
+          one.recompute = again;
+          one.forward.hostBytes = one.inputGradient.hostBytes = hostBytes;
+        }
+      }
+      Constants constants;
+      StepProblem whole = problem;
+      whole.layers = alone;
+      std::vector<LayerSeconds> expected = priceLayers(whole, constants),
+                                actual = PricedLayers(problem, inModes, constants).price(problem, constants);
+      ASSERT_EQ(actual.size(), expected.size());
+      for (size_t i = 0; i < actual.size(); ++i)
+        for (double LayerSeconds::*part : {&LayerSeconds::forward, &LayerSeconds::inputGradient,
+                                           &LayerSeconds::weightGradient, &LayerSeconds::recompute})
+          EXPECT_DOUBLE_EQ(actual[i].*part, expected[i].*part) << i << " zero " << zero;
+    }
+}
+
+/// Parts of an exchange run beside parts of its product in the forward pass, and again where that is recomputed.
+TEST(Step, ExchangesInPartsSaveTheirTime) {
+  Parallelism plan;
+  plan.tp = 8;
+  plan.recompute = Recompute::Full;
+  StepProblem problem = gpt(plan);
+  ChunkedExchange exchange{{21504, 16384, 2048, 1, Width::B16}, 5e-3, 1e-5, 0, 16, 0};
+  for (Work *work : {&problem.layers[0].forward, &problem.layers[0].recompute}) {
+    work->exchangeSeconds = exchange.seconds;
+    work->chunked = {exchange};
+  }
+  Constants constants;
+  problem.software.chunksExchanges = false;
+  const LayerSeconds whole = priceLayers(problem, constants)[0];
+  problem.software.chunksExchanges = true;
+  const LayerSeconds parts = priceLayers(problem, constants)[0];
+  const double saved = savedByChunks(exchange, Kernels(problem.device, constants), constants);
+  EXPECT_GT(saved, 0);
+  EXPECT_NEAR(parts.forward, whole.forward - saved, 1e-12);
+  EXPECT_NEAR(parts.recompute, whole.recompute - saved, 1e-12);
+  EXPECT_DOUBLE_EQ(parts.inputGradient, whole.inputGradient);
+}
+
+/// The host starts a whole forward pass again. What is recomputed of one is started with the backward pass.
+TEST(Step, HostsWaitForWholePasses) {
+  Parallelism plan;
+  StepProblem problem = gpt(plan);
+  problem.layers[0].passes = 1;
+  problem.layers[0].recompute = Work();
+  problem.layers[0].recompute.gemms = {{16, 16, 16}};
+  Constants constants;
+  auto recomputed = [&](Recompute recompute) {
+    problem.parallel.recompute = recompute;
+    return priceLayers(problem, constants)[0].recompute;
+  };
+  EXPECT_LT(recomputed(Recompute::Selective), 2e-5);
+  EXPECT_GT(recomputed(Recompute::Full), 2e-5);
 }
