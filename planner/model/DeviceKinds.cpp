@@ -27,8 +27,8 @@ DeviceKinds::DeviceKinds(func::FuncOp step, llvm::ArrayRef<cost::Machine> machin
 std::vector<const Parallelism *> DeviceKind::different(const plan::ShapeList &shapes) {
   std::vector<const Parallelism *> cut;
   for (const plan::ShapeFamily &family : shapes.families())
-    if (llvm::any_of(llvm::seq<int64_t>(0, family.count),
-                     [&](int64_t number) { return problems.canBeCut(family.with(number)); }))
+    // A model that has too few blocks for these stages has too few for more of them.
+    if (problems.canBeCut(family.fewest))
       cut.push_back(&family.fewest);
   return cut;
 }
