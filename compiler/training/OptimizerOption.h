@@ -21,8 +21,8 @@ mlir::FailureOr<mlir::Attribute> parseOptimizer(mlir::MLIRContext *context, llvm
 /// The module has its optimizer. Failure after one message.
 mlir::LogicalResult applyGroups(mlir::ModuleOp module, const Options &options);
 
-/// One note that names the embeddings and weights of the classifier whose updates the optimizer orthogonalizes, if there
-/// are any. `isDecided`: the user has said whether it does.
+/// One note that names the embeddings and weights of the classifier whose updates the optimizer orthogonalizes, if
+/// there are any. `isDecided`: the user has said whether it does.
 void noteWhatMuonUpdates(mlir::ModuleOp module, llvm::function_ref<bool(graph::StateOp)> isDecided);
 
 } // namespace dtcc

@@ -12,6 +12,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <fstream>
+#include <limits>
 #include <map>
 
 using namespace mlir;

@@ -24,6 +24,7 @@
 #include "frontends/onnx/emit/Emitter.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>
+#include <string>
 
 namespace onnx {
 class NodeProto;

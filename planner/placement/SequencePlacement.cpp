@@ -14,6 +14,7 @@
 #include "passes/spmd/layout/RingAttention.h"
 #include "passes/spmd/reshard/PriceMoves.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include <numeric>
 
 using namespace mlir;

@@ -19,6 +19,7 @@
 #include "planner/placement/PriceDeliveries.h"
 #include "planner/step/ProductWidth.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include <map>
 

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/emit/Dimensions.h"
+#include <string>
 
 using namespace mlir;
 using namespace dtcc;

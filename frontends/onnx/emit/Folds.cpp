@@ -9,6 +9,7 @@
 
 #include "frontends/onnx/emit/Folds.h"
 #include "frontends/onnx/emit/Dimensions.h"
+#include <functional>
 
 using namespace mlir;
 using namespace dtcc;

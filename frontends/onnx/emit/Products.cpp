@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/emit/Products.h"
+#include <string>
 
 using namespace mlir;
 using namespace dtcc;

@@ -15,6 +15,7 @@
 #include "frontends/onnx/emit/PointPlaces.h"
 #include "frontends/onnx/emit/Reductions.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace mlir;
 using namespace dtcc;

@@ -23,6 +23,7 @@
 #include "llvm/Support/Path.h"
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <limits>

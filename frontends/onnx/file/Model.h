@@ -22,6 +22,7 @@
 #include "llvm/ADT/StringMap.h"
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace onnx {
 class ModelProto;

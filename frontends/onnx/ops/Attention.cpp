@@ -17,6 +17,8 @@
 #include "frontends/onnx/emit/Indexing.h"
 #include "frontends/onnx/emit/Products.h"
 #include "frontends/onnx/emit/Reductions.h"
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace dtcc;

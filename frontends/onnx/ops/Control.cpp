@@ -16,6 +16,8 @@
 #include "frontends/onnx/Rules.h"
 #include "frontends/onnx/emit/Dimensions.h"
 #include "llvm/ADT/StringExtras.h"
+#include <algorithm>
+#include <limits>
 
 using namespace mlir;
 using namespace dtcc;

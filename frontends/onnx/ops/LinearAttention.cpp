@@ -17,6 +17,7 @@
 #include "frontends/onnx/emit/Dimensions.h"
 #include "frontends/onnx/emit/Known.h"
 #include "frontends/onnx/emit/Products.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace dtcc;

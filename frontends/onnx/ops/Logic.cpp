@@ -10,6 +10,7 @@
 #include "frontends/onnx/emit/Logic.h"
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include <limits>
 
 using namespace mlir;
 using namespace dtcc;

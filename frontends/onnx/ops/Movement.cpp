@@ -11,6 +11,7 @@
 #include "frontends/onnx/Rules.h"
 #include "frontends/onnx/emit/DataParts.h"
 #include "frontends/onnx/emit/Dimensions.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace dtcc;

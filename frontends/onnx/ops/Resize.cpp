@@ -17,6 +17,7 @@
 #include "frontends/onnx/Rules.h"
 #include "frontends/onnx/emit/Products.h"
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace dtcc;

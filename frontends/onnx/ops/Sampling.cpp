@@ -18,6 +18,7 @@
 #include "frontends/onnx/emit/Products.h"
 #include "frontends/onnx/emit/Reductions.h"
 #include "frontends/onnx/file/Model.h"
+#include <array>
 #include <cmath>
 
 using namespace mlir;

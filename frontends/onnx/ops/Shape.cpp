@@ -11,6 +11,7 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace dtcc;

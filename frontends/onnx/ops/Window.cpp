@@ -15,6 +15,7 @@
 #include "frontends/onnx/emit/Dimensions.h"
 #include "frontends/onnx/emit/Products.h"
 #include "frontends/onnx/emit/Reductions.h"
+#include <limits>
 
 using namespace mlir;
 using namespace dtcc;

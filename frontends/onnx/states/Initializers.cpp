@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/states/Initializers.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cmath>
 #include <cstring>
 

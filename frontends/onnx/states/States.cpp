@@ -9,6 +9,7 @@
 
 #include "frontends/onnx/states/States.h"
 #include "dialects/graph/SavedAs.h"
+#include <string>
 
 using namespace mlir;
 using namespace dtcc;

@@ -7,6 +7,7 @@
 
 #include "frontends/onnx/training/GraphIndex.h"
 #include "frontends/onnx/file/Model.h"
+#include <string>
 
 using namespace dtcc;
 using namespace dtcc::onnx;

@@ -13,6 +13,7 @@
 #include "frontends/onnx/training/GraphIndex.h"
 #include "mlir/IR/Diagnostics.h"
 #include <cmath>
+#include <string>
 
 using namespace mlir;
 using namespace dtcc;

@@ -23,6 +23,8 @@
 #include "passes/graph/recover/Recover.h"
 #include "passes/graph/recover/SmallRegion.h"
 #include "llvm/ADT/SetVector.h"
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 using namespace mlir;
