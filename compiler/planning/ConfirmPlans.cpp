@@ -11,8 +11,10 @@
 #include "compiler/pipeline/RunPasses.h"
 #include "compiler/planning/LowerPlan.h"
 #include "planner/problem/InParallel.h"
+#include "planner/search/CompareNext.h"
 #include "runtime/abi/console/AmountText.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
 #include <deque>
 
 using namespace mlir;
@@ -24,8 +26,8 @@ using namespace dtcc;
 /// (docs/measurements.md).
 static constexpr double kEstimateError = 0.05;
 /// Number of plans that are compared at most, and that are lowered to be compared, those that turn out too large among
-/// them: it bounds the time of a search. The fastest of 16 to 24 programs was among the first four for five of these
-/// models. For DeepSeek-V3 it was the tenth of 14.
+/// them: it bounds the time of a search. Of up to 14 programs near the best plans of 45 searches the fastest was missed
+/// by more than 0.5 % in three (docs/planner.md).
 static constexpr size_t kCompared = 4, kLowered = 6;
 /// Plans that are lowered at most until one fits; those that are refused at once cost little.
 static constexpr size_t kTries = 24, kRefusals = 48;
@@ -79,9 +81,15 @@ private:
   }
   /// Whether a plan of the row may become the first if `before` more plans are lowered before it.
   bool mayWin(const Candidate &candidate, size_t before) const;
-  /// Whether the program of a plan could be faster than the fastest so far. What all estimates of a model err by alike
+  /// Whether the program of a plan could be faster than the fastest so far, or before there is one than that of the
+  /// first of the row. What all estimates of a model err by alike
   /// does not count: an estimate is compared with the first one too.
   bool isNear(const Candidate &candidate) const;
+  /// Puts the row into the order of its estimates.
+  void sortRow();
+  /// Brings the plan to place `at` of the row that is to be compared behind those before it (compareNext). Until a
+  /// program fits, the first place is that of the least estimate.
+  void bringForward(size_t at);
   /// Lowers the first of the row, and on other cores those behind it whose turn comes if the first changes nothing.
   void lowerAhead();
   /// Takes the first of the row, which is lowered: what becomes of it, if it may be taken.
@@ -116,7 +124,10 @@ private:
   const Options quiet;
   SearchResult &result;
   bool silent;
+  /// By their estimates, but for those that were brought forward.
   std::deque<Candidate> row;
+  /// The plans whose programs were compared.
+  std::vector<plan::ComparedPlan> compared;
   /// The fastest program so far of those that may be taken.
   std::optional<Tried> best;
   /// Reports of the plans whose programs are slower, fastest first, with the plans.
@@ -135,12 +146,34 @@ private:
 } // namespace
 
 bool Confirmation::mayWin(const Candidate &candidate, size_t before) const {
-  const size_t compared = best ? 1 + slower.size() : 0;
-  return !best || (compared + before < kCompared && taken + before < kLowered && isNear(candidate));
+  return !best || (compared.size() + before < kCompared && taken + before < kLowered && isNear(candidate));
 }
 
 bool Confirmation::isNear(const Candidate &candidate) const {
-  return (1 - kEstimateError) * candidate.plan.seconds < std::max(best->report.seconds, firstEstimate);
+  const double least = best ? std::max(best->report.seconds, firstEstimate) : row.front().plan.seconds;
+  return (1 - kEstimateError) * candidate.plan.seconds < least;
+}
+
+void Confirmation::sortRow() {
+  auto isBefore = [](const Candidate &a, const Candidate &b) { return a.plan.seconds < b.plan.seconds; };
+  // Few are out of order, and a candidate is costly to copy.
+  for (auto at = row.begin(); at != row.end(); ++at)
+    std::rotate(std::upper_bound(row.begin(), at, *at, isBefore), at, std::next(at));
+}
+
+void Confirmation::bringForward(size_t at) {
+  std::vector<plan::ComparedPlan> known = compared, waiting;
+  for (size_t i = 0; i < row.size(); ++i)
+    if (i < at)
+      known.push_back({row[i].plan.shape, row[i].plan.seconds});
+    else if (waiting.empty() || isNear(row[i]))
+      waiting.push_back({row[i].plan.shape, row[i].plan.seconds});
+    else
+      break;
+  if (known.empty())
+    return;
+  const auto chosen = row.begin() + ptrdiff_t(at + plan::compareNext(known, waiting));
+  std::rotate(row.begin() + ptrdiff_t(at), chosen, chosen + 1);
 }
 
 void Confirmation::lowerAhead() {
@@ -151,7 +184,11 @@ void Confirmation::lowerAhead() {
   };
   std::vector<Work> works;
   const size_t most = std::min({plan::threads(), kCompared, row.size()});
-  for (size_t i = 0; i < most && mayWin(row[i], i); ++i) {
+  for (size_t i = 0; i < most; ++i) {
+    if (i > 0)
+      bringForward(i);
+    if (!mayWin(row[i], i))
+      break;
     if (row[i].lowered)
       continue;
     const plan::ShapePlan &plan = row[i].plan;
@@ -244,6 +281,7 @@ void Confirmation::passOver(const Tried &tried) {
 }
 
 void Confirmation::compare(Tried tried) {
+  compared.push_back({tried.candidate.plan.shape, tried.candidate.plan.seconds});
   if (!best) {
     firstEstimate = tried.report.estimatedSeconds();
     best = std::move(tried);
@@ -281,6 +319,7 @@ void Confirmation::takeProgram(Tried &tried) {
 }
 
 void Confirmation::listPlans(Tried tried) {
+  sortRow();
   result.shapes.clear();
   plan::SearchReport &report = result.report;
   report.plans.clear();
@@ -379,9 +418,14 @@ LogicalResult Confirmation::run() {
   if (result.pricer->isMixed())
     return acceptMixed();
   loadDialects(*module.getContext(), options);
-  while (tooLarge < kTries && refusals < kRefusals && !row.empty() && mayWin(row.front(), 0))
+  while (tooLarge < kTries && refusals < kRefusals && !row.empty()) {
+    sortRow();
+    bringForward(0);
+    if (!mayWin(row.front(), 0))
+      break;
     if (std::optional<Tried> tried = next())
       compare(std::move(*tried));
+  }
   if (best)
     return accept(std::move(*best));
   if (least && result.meshGiven) {

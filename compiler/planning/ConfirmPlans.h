@@ -18,11 +18,11 @@
 
 namespace dtcc {
 
-/// Lowers the plans of a search in the order of their estimates, until one fits and no plan that is left, less the
-/// error of its estimate, can be faster than the fastest program so far, or until four were lowered. The plan of the
-/// fastest program becomes the first, and the others that were compared follow it; their reports say time and memory of
-/// their programs beside the estimates. The report says too which plans were passed over and why; `result.lowered` is
-/// the program of the first. The result does not depend on the number of threads.
+/// Lowers the plans of a search by their estimates and meshes (planner/search/CompareNext.h), until one fits and no
+/// plan that is left, less the error of its estimate, can be faster than the fastest program so far, or until four were
+/// lowered. The plan of the fastest program becomes the first, and the others that were compared follow it; their
+/// reports say time and memory of their programs beside the estimates. The report says too which plans were passed over
+/// and why; `result.lowered` is the program of the first. The result does not depend on the number of threads.
 ///
 /// A plan that needs too much is solved once more with as much less memory as the estimate was wrong by. Where memory
 /// is no limit, or --mesh gives all ranks, plans that do not fit are compared too, or the one that needs least is
