@@ -13,6 +13,8 @@ namespace dtcc::plan {
 
 /// Number of plans that are compared by their estimates alone, whatever their meshes.
 static constexpr size_t kByEstimate = 2;
+/// Share by which the estimate of a plan with another mesh may be above that of the plan whose turn it takes.
+static constexpr double kForAnotherMesh = 0.01;
 /// Share by which the estimates of two plans with one program differ at most.
 static constexpr double kSameProgram = 0.005;
 
@@ -35,10 +37,14 @@ size_t compareNext(std::span<const ComparedPlan> compared, std::span<const Compa
                           [&](const ComparedPlan &other) { return areAlike(other, plan); });
     });
   };
-  auto found = compared.size() < kByEstimate ? waiting.end() : firstUnlike(haveOneMesh);
-  if (found == waiting.end())
-    found = firstUnlike(areTwins);
-  return found == waiting.end() ? 0 : size_t(found - waiting.begin());
+  auto next = firstUnlike(areTwins);
+  if (next == waiting.end())
+    next = waiting.begin();
+  if (compared.size() >= kByEstimate)
+    if (auto other = firstUnlike(haveOneMesh);
+        other != waiting.end() && other->seconds <= (1 + kForAnotherMesh) * next->seconds)
+      next = other;
+  return size_t(next - waiting.begin());
 }
 
 } // namespace dtcc::plan

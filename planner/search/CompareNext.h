@@ -7,7 +7,7 @@
 //
 // A search compiles few of the plans whose estimates are near the best one. Estimates of plans with one mesh err alike,
 // and plans that differ in stationary weights alone mostly have one program. So two plans are taken by their estimates
-// alone, and those behind them are of meshes whose programs are not known yet.
+// alone, and those behind them are of meshes whose programs are not known yet, if their estimates are hardly above.
 //
 //===----------------------------------------------------------------------===//
 

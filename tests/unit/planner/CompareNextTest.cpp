@@ -42,9 +42,13 @@ std::string orderOf(std::vector<ComparedPlan> waiting) {
 }
 
 TEST(CompareNextTest, TwoByEstimateThenOtherMeshes) {
-  EXPECT_EQ(orderOf({planOf(1, 4, 1), planOf(1.01, 4, 2), planOf(1.02, 4, 4), planOf(1.03, 2, 1)}), "abdc");
-  EXPECT_EQ(orderOf({planOf(1, 4, 1), planOf(1.01, 2, 1), planOf(1.02, 4, 4), planOf(1.03, 8, 1)}), "abdc");
+  EXPECT_EQ(orderOf({planOf(1, 4, 1), planOf(1.01, 4, 2), planOf(1.02, 4, 4), planOf(1.025, 2, 1)}), "abdc");
+  EXPECT_EQ(orderOf({planOf(1, 4, 1), planOf(1.01, 2, 1), planOf(1.02, 4, 4), planOf(1.025, 8, 1)}), "abdc");
   EXPECT_EQ(orderOf({planOf(1, 4, 1), planOf(1.01, 4, 2), planOf(1.02, 4, 4)}), "abc");
+}
+
+TEST(CompareNextTest, AnotherMeshIsNotMuchSlower) {
+  EXPECT_EQ(orderOf({planOf(1, 4, 1), planOf(1.01, 4, 2), planOf(1.02, 4, 4), planOf(1.04, 2, 1)}), "abcd");
 }
 
 TEST(CompareNextTest, TwinsComeLast) {
