@@ -156,6 +156,8 @@ def check_scripts(module):
 
 # What torch.export says where the number of a tensor's rows, or a condition of Python's, follows from the data.
 BRANCHES = "data-dependent expression"
+# What it says where a dimension that was to be open has the example's size alone.
+CONSTRAINTS = "Constraints violated"
 
 # Loggers of PyTorch's that print pages about what export() says in one line, or about packages that nobody asked for.
 LOGGERS = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes", "torch.onnx._internal.exporter._registration")
@@ -275,6 +277,8 @@ def program_of(wrapper, inputs, shapes):
     except Exception as error:  # noqa: BLE001
         if program is None:
             raise first from None
+        if CONSTRAINTS in str(error):  # The caller knows which size to fix.
+            raise
         raise ExportError("a mask picks rows, whose number no shape tells, and the module cannot be traced with all rows in their place: "
                           f"{notes.reason(error)}{gradients.place_of(error)}") from error
 

@@ -16,7 +16,7 @@ import itertools
 from unittest import mock
 
 import torch
-from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.overrides import TorchFunctionMode
 
 from . import alignments, compare, writes
@@ -460,8 +460,7 @@ def places_of(parts, x):
     places = [part.places[0] if part.places and part.ndim == 1 else None for part in parts]
     if None in places or len({place.dim for place in places}) < len(places):
         return None
-    # A size that is open in the mask may be a number in x: neither is fixed by the question.
-    return places if all(statically_known_true(place.sizes[place.dim] == size) for place, size in zip(places, x.shape)) else None
+    return places if all(place.sizes[place.dim] == size for place, size in zip(places, x.shape)) else None
 
 
 def is_mask_and_more(index):
