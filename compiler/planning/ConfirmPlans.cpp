@@ -124,7 +124,7 @@ private:
   const Options quiet;
   SearchResult &result;
   bool silent;
-  /// By their estimates, but for those that were brought forward.
+  /// The candidates in the order of their estimates, but for those that were brought forward.
   std::deque<Candidate> row;
   /// The plans whose programs were compared.
   std::vector<plan::ComparedPlan> compared;

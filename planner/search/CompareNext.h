@@ -20,7 +20,7 @@
 
 namespace dtcc::plan {
 
-/// What of a plan decides when its program is compared.
+/// The parts of a plan that decide when its program is compared.
 struct ComparedPlan {
   Parallelism shape;
   /// The estimate of its step.

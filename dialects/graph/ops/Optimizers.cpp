@@ -59,7 +59,7 @@ void AdamAttr::updateCell(double g, double rate, double decay, int64_t step, dou
   p = rounded((p - rate * (m / meanBias) / denominator) * kept);
 }
 
-/// The same optimizer with moments of f32.
+/// Returns the optimizer with moments of f32.
 static AdamAttr uncoded(AdamW8bitAttr optimizer) {
   return AdamAttr::get(optimizer.getContext(), optimizer.getLr(), optimizer.getBeta1(), optimizer.getBeta2(),
                        optimizer.getEps(), optimizer.getWeightDecay(), /*decoupled=*/true);

@@ -233,7 +233,7 @@ private:
   int64_t units;
   /// The gradients to h and c after the step at hand, from the steps behind it.
   SmallVector<double> carried, carriedC;
-  /// What of the gradient to h before the step at hand does not go through weights.
+  /// The part of the gradient to h before the step at hand that does not go through weights.
   SmallVector<double> direct;
 };
 } // namespace

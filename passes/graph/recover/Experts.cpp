@@ -50,7 +50,7 @@ struct Part {
   }
 };
 
-/// What weighs the experts, of the picked values: these, their softmax, or their shares of the sum. The latter two are
+/// The weights of the experts: the picked values, their softmax, or their shares of the sum. The latter two are
 /// a way to read a region whose weights are no value with a cell for each pick, or one whose dimensions are in another
 /// order.
 enum class Weighing { AsTheyAre, Softmax, Shares };

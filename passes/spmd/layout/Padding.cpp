@@ -300,7 +300,7 @@ const PaddableClasses::Obstacle *PaddableClasses::obstacleOf(unsigned id) const 
   return at->second ? &*at->second : nullptr;
 }
 
-/// What messages call an input.
+/// Returns the name of an input for messages.
 static std::string nameOfInput(func::FuncOp step, unsigned number) {
   auto name = step.getArgAttrOfType<StringAttr>(number, "graph.name");
   return name ? "'" + name.getValue().str() + "'" : std::to_string(number);
