@@ -126,8 +126,6 @@ private:
   bool silent;
   /// The candidates in the order of their estimates, but for those that were brought forward.
   std::deque<Candidate> row;
-  /// The plans whose programs were compared.
-  std::vector<plan::ComparedPlan> compared;
   /// The fastest program so far of those that may be taken.
   std::optional<Tried> best;
   /// Reports of the plans whose programs are slower, fastest first, with the plans.
@@ -146,7 +144,8 @@ private:
 } // namespace
 
 bool Confirmation::mayWin(const Candidate &candidate, size_t before) const {
-  return !best || (compared.size() + before < kCompared && taken + before < kLowered && isNear(candidate));
+  const size_t compared = best ? 1 + slower.size() : 0;
+  return !best || (compared + before < kCompared && taken + before < kLowered && isNear(candidate));
 }
 
 bool Confirmation::isNear(const Candidate &candidate) const {
@@ -162,7 +161,11 @@ void Confirmation::sortRow() {
 }
 
 void Confirmation::bringForward(size_t at) {
-  std::vector<plan::ComparedPlan> known = compared, waiting;
+  std::vector<plan::ComparedPlan> known, waiting;
+  if (best)
+    known.push_back({best->candidate.plan.shape, best->candidate.plan.seconds});
+  for (const auto &[report, plan] : slower)
+    known.push_back({plan.shape, plan.seconds});
   for (size_t i = 0; i < row.size(); ++i)
     if (i < at)
       known.push_back({row[i].plan.shape, row[i].plan.seconds});
@@ -281,7 +284,6 @@ void Confirmation::passOver(const Tried &tried) {
 }
 
 void Confirmation::compare(Tried tried) {
-  compared.push_back({tried.candidate.plan.shape, tried.candidate.plan.seconds});
   if (!best) {
     firstEstimate = tried.report.estimatedSeconds();
     best = std::move(tried);
