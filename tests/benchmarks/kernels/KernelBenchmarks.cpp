@@ -105,10 +105,24 @@ Sgemm openBlas(int threads) {
   return reinterpret_cast<Sgemm>(dlsym(handle, "cblas_sgemm"));
 }
 
+/// `x` rounded to bf16.
+std::vector<uint16_t, ArenaAllocator<uint16_t>> halves(const Floats &x) {
+  std::vector<uint16_t, ArenaAllocator<uint16_t>> rounded(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, &x[i], sizeof bits);
+    rounded[i] = static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+  }
+  return rounded;
+}
+
+/// Products by oneDNN, on operands as they lie and on packed ones, by our own kernel and by OpenBLAS, in f32 and bf16.
+/// Gradients of weights (TN) are f32 in both.
 void matmuls(ThreadTeam &team, TeamScratch &scratch) {
   struct {
     int64_t m, n, k;
-  } shapes[] = {{1024, 2304, 768}, {1024, 768, 768}, {1024, 3072, 768}, {1024, 768, 3072}, {256, 50304, 768}};
+  } shapes[] = {{1024, 2304, 768}, {1024, 768, 768},  {1024, 3072, 768}, {1024, 768, 3072},
+                {1576, 768, 768},  {1576, 3072, 768}, {1576, 768, 3072}, {256, 50304, 768}};
   Sgemm sgemm = openBlas(team.threads());
   for (auto [m, n, k] : shapes)
     // The forward product, the gradient of its input and of its weight.
@@ -118,21 +132,31 @@ void matmuls(ThreadTeam &team, TeamScratch &scratch) {
       int64_t depth = transposeLhs ? m : transposeRhs ? n : k;
       Floats lhs = randomFloats(static_cast<size_t>(rows * depth)),
              rhs = randomFloats(static_cast<size_t>(depth * columns)), out(static_cast<size_t>(rows * columns));
+      auto halfLhs = halves(lhs), halfRhs = halves(rhs);
       ProductProblem p;
       p.m = rows, p.n = columns, p.k = depth;
-      p.lhs = lhs.data(), p.rhs = rhs.data(), p.out = out.data();
+      p.out = out.data();
       p.lhsStrides[1] = transposeLhs ? 1 : depth, p.lhsStrides[2] = transposeLhs ? rows : 1;
       p.rhsStrides[1] = transposeRhs ? 1 : columns, p.rhsStrides[2] = transposeRhs ? depth : 1;
       p.outStrides[1] = columns, p.outStrides[2] = 1;
       double gflop = 2e-9 * static_cast<double>(rows * columns * depth);
       std::string name = "matmul " + kind + " " + std::to_string(rows) + "x" + std::to_string(columns) + "x" +
                          std::to_string(depth) + " ";
-      if (auto product = createOneDnnProduct(p)) {
-        scratch.reserveTotal(product->scratchBytes());
-        measure(name + "onednn", gflop, "GFLOP", [&] { product->run(p, scratch.at<std::byte>(0)); });
+      for (bool half : {false, true}) {
+        p.type = half ? DTCC_BF16 : DTCC_F32;
+        p.outType = half && !transposeLhs ? DTCC_BF16 : DTCC_F32;
+        p.lhs = half ? static_cast<const void *>(halfLhs.data()) : lhs.data();
+        p.rhs = half ? static_cast<const void *>(halfRhs.data()) : rhs.data();
+        const std::string typed = name + (half ? "bf16 " : "");
+        for (auto operands : {OneDnnOperands::InPlace, OneDnnOperands::Packed})
+          if (auto product = createOneDnnProduct(p, operands)) {
+            scratch.reserveTotal(product->scratchBytes());
+            measure(typed + (operands == OneDnnOperands::InPlace ? "onednn" : "onednn packed"), gflop, "GFLOP",
+                    [&] { product->run(p, scratch.at<std::byte>(0)); });
+          }
+        scratch.reserve((productScratch + (half ? halfProductScratch : 0)) * sizeof(float));
+        measure(typed + "own", gflop, "GFLOP", [&] { ownProduct(team, vectorKernels(), p, scratch); });
       }
-      scratch.reserve(productScratch * sizeof(float));
-      measure(name + "own", gflop, "GFLOP", [&] { ownProduct(team, vectorKernels(), p, scratch); });
       if (sgemm)
         measure(name + "openblas", gflop, "GFLOP", [&] {
           sgemm(/*row major*/ 101, transposeLhs ? 112 : 111, transposeRhs ? 112 : 111, static_cast<int>(rows),
