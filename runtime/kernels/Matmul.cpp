@@ -7,6 +7,8 @@
 
 #include "runtime/kernels/Matmul.h"
 
+#include "runtime/kernels/blas/BlasProduct.h"
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -87,21 +89,31 @@ Matmul::Matmul(const ProductProblem &problem, const VectorKernels &kernels, Team
                normalise(planned.k, planned.n, planned.rhsStrides) &&
                normalise(planned.m, planned.n, planned.outStrides) && planned.outStrides[2] == 1 &&
                (!planned.bias || planned.biasStride == 1 || planned.n == 1);
-  const ProductMethod method = wanted.value_or(methodByRule(planned));
-  if (plain && method != ProductMethod::Own) {
-    // For halves the error of the library's long sums is below the rounding of the operands.
-    constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
-    library = createOneDnnProduct(
-        planned, method == ProductMethod::OneDnnPacked ? OneDnnOperands::Packed : OneDnnOperands::InPlace,
-        planned.type == DTCC_F32 ? longestLibrarySum : unlimited);
-  }
-  if (library && library->scratchBytes() <= largestScratch) {
+  if (const ProductMethod method = wanted.value_or(methodByRule(planned)); plain && take(method, scratch)) {
     chosen = method;
-    scratch.reserveTotal(library->scratchBytes());
     return;
   }
-  library.reset();
   scratch.reserve((productScratch + (planned.type == DTCC_F32 ? 0 : halfProductScratch)) * sizeof(float));
+}
+
+bool Matmul::take(ProductMethod method, TeamScratch &scratch) {
+  if (method == ProductMethod::Own)
+    return false;
+  if (method == ProductMethod::OpenBlas || method == ProductMethod::Mkl) {
+    if (suitsBlas(planned))
+      sgemm = sgemmOf(method == ProductMethod::Mkl ? BlasLibrary::Mkl : BlasLibrary::OpenBlas);
+    return sgemm;
+  }
+  // For halves the error of the library's long sums is below the rounding of the operands.
+  constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+  oneDnn = createOneDnnProduct(planned,
+                               method == ProductMethod::OneDnnPacked ? OneDnnOperands::Packed : OneDnnOperands::InPlace,
+                               planned.type == DTCC_F32 ? longestLibrarySum : unlimited);
+  if (oneDnn && oneDnn->scratchBytes() > largestScratch)
+    oneDnn.reset();
+  if (oneDnn)
+    scratch.reserveTotal(oneDnn->scratchBytes());
+  return oneDnn != nullptr;
 }
 
 void Matmul::run(ThreadTeam &team, const TeamScratch &scratch, const ProductProblem &problem) const {
@@ -110,8 +122,10 @@ void Matmul::run(ThreadTeam &team, const TeamScratch &scratch, const ProductProb
   p.rhs = transposed ? problem.lhs : problem.rhs;
   p.bias = problem.bias;
   p.out = problem.out;
-  if (library)
-    library->run(p, scratch.at<std::byte>(0));
+  if (oneDnn)
+    oneDnn->run(p, scratch.at<std::byte>(0));
+  else if (sgemm)
+    blasProduct(sgemm, team, p);
   else
     ownProduct(team, kernels, p, scratch);
 }

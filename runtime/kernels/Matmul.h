@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Chooses once, when a command is bound, between oneDNN and our own product: by a rule, for
-// which README.md has the measurements, or as a measurement on this machine says (--tune).
+// Chooses once, when a command is bound, between oneDNN, a BLAS and our own product: by a rule,
+// for which README.md has the measurements, or as a measurement on this machine says (--tune).
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,7 @@
 
 #include "runtime/core/TeamScratch.h"
 #include "runtime/core/ThreadTeam.h"
+#include "runtime/kernels/blas/BlasLibrary.h"
 #include "runtime/kernels/onednn/OneDnnProduct.h"
 #include "runtime/kernels/vector/VectorKernels.h"
 
@@ -23,15 +24,18 @@
 namespace dtcc::rt {
 
 /// Implementation that computes a product.
-enum class ProductMethod { OneDnn, OneDnnPacked, Own };
+enum class ProductMethod { OneDnn, OneDnnPacked, OpenBlas, Mkl, Own };
 
 /// A method and its name in files of choices (runtime/tuning/Choices.h).
 struct ProductMethodName {
   ProductMethod method;
   const char *name;
 };
-inline constexpr ProductMethodName productMethodNames[] = {
-    {ProductMethod::OneDnn, "onednn"}, {ProductMethod::OneDnnPacked, "onednn-packed"}, {ProductMethod::Own, "ours"}};
+inline constexpr ProductMethodName productMethodNames[] = {{ProductMethod::OneDnn, "onednn"},
+                                                           {ProductMethod::OneDnnPacked, "onednn-packed"},
+                                                           {ProductMethod::OpenBlas, "openblas"},
+                                                           {ProductMethod::Mkl, "mkl"},
+                                                           {ProductMethod::Own, "ours"}};
 
 class Matmul {
 public:
@@ -47,11 +51,15 @@ public:
   ProductMethod method() const { return chosen; }
 
 private:
+  /// Makes what computes the planned problem by a library. False if our own product must, or is meant.
+  bool take(ProductMethod method, TeamScratch &scratch);
+
   /// The problem after merging and transposing; its addresses are stale.
   ProductProblem planned;
   bool transposed = false; // out^T = rhs^T lhs^T is computed instead
   const VectorKernels &kernels;
-  std::unique_ptr<OneDnnProduct> library;
+  std::unique_ptr<OneDnnProduct> oneDnn;
+  Sgemm sgemm = nullptr; // of a BLAS
   ProductMethod chosen = ProductMethod::Own;
 };
 

@@ -38,7 +38,9 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# Programs are linked by the C++ compiler of the machine, and multiply matrices by oneDNN where it is installed.
+# Programs are linked by the C++ compiler of the machine, and multiply matrices by oneDNN where it is installed, or by
+# OpenBLAS if --tune finds that faster.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "g++ | clang")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libdnnl2, openmpi-bin")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libopenblas0")
 include(CPack)

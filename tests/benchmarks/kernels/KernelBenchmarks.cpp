@@ -16,6 +16,7 @@
 #include "runtime/kernels/Embedding.h"
 #include "runtime/kernels/Matmul.h"
 #include "runtime/kernels/Optimizer.h"
+#include "runtime/kernels/blas/BlasProduct.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,8 +24,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <dlfcn.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace dtcc::rt;
@@ -92,19 +93,6 @@ template <typename Fn> void measure(const std::string &name, double amount, cons
   std::fflush(stdout);
 }
 
-/// OpenBLAS as a yardstick, opened after its processor type is named.
-using Sgemm = void (*)(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *,
-                       int);
-Sgemm openBlas(int threads) {
-  setenv("OPENBLAS_CORETYPE", "Cooperlake", 0);
-  void *handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-  if (!handle)
-    return nullptr;
-  if (auto set = reinterpret_cast<void (*)(int)>(dlsym(handle, "openblas_set_num_threads")))
-    set(threads);
-  return reinterpret_cast<Sgemm>(dlsym(handle, "cblas_sgemm"));
-}
-
 /// `x` rounded to bf16.
 std::vector<uint16_t, ArenaAllocator<uint16_t>> halves(const Floats &x) {
   std::vector<uint16_t, ArenaAllocator<uint16_t>> rounded(x.size());
@@ -116,14 +104,13 @@ std::vector<uint16_t, ArenaAllocator<uint16_t>> halves(const Floats &x) {
   return rounded;
 }
 
-/// Products by oneDNN, on operands as they lie and on packed ones, by our own kernel and by OpenBLAS, in f32 and bf16.
-/// Gradients of weights (TN) are f32 in both.
+/// Products by oneDNN, on operands as they lie and on packed ones, by OpenBLAS and MKL and by our own kernel, in f32
+/// and bf16. Gradients of weights (TN) are f32 in both.
 void matmuls(ThreadTeam &team, TeamScratch &scratch) {
   struct {
     int64_t m, n, k;
   } shapes[] = {{1024, 2304, 768}, {1024, 768, 768},  {1024, 3072, 768}, {1024, 768, 3072},
                 {1576, 768, 768},  {1576, 3072, 768}, {1576, 768, 3072}, {256, 50304, 768}};
-  Sgemm sgemm = openBlas(team.threads());
   for (auto [m, n, k] : shapes)
     // The forward product, the gradient of its input and of its weight.
     for (std::string kind : {"NN", "NT", "TN"}) {
@@ -155,15 +142,12 @@ void matmuls(ThreadTeam &team, TeamScratch &scratch) {
                     [&] { product->run(p, scratch.at<std::byte>(0)); });
           }
         scratch.reserve((productScratch + (half ? halfProductScratch : 0)) * sizeof(float));
+        if (suitsBlas(p))
+          for (auto [library, known] : {std::pair(BlasLibrary::OpenBlas, "openblas"), {BlasLibrary::Mkl, "mkl"}})
+            if (Sgemm sgemm = sgemmOf(library))
+              measure(typed + known, gflop, "GFLOP", [&] { blasProduct(sgemm, team, p); });
         measure(typed + "own", gflop, "GFLOP", [&] { ownProduct(team, vectorKernels(), p, scratch); });
       }
-      if (sgemm)
-        measure(name + "openblas", gflop, "GFLOP", [&] {
-          sgemm(/*row major*/ 101, transposeLhs ? 112 : 111, transposeRhs ? 112 : 111, static_cast<int>(rows),
-                static_cast<int>(columns), static_cast<int>(depth), 1, lhs.data(),
-                static_cast<int>(transposeLhs ? rows : depth), rhs.data(),
-                static_cast<int>(transposeRhs ? depth : columns), 0, out.data(), static_cast<int>(columns));
-        });
     }
 }
 

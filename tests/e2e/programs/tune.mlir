@@ -13,7 +13,7 @@
 // CHOICES: dtcc choices 1
 // CHOICES-DAG: thread; {{.*}}oneDNN{{.*}}; convolution 4 x 1 x 16 x 32; f32 to f32; {{.*}}; accumulate 0	{{onednn|ours}} 0 0 0 0 0 0 0 0
 // CHOICES-DAG: thread; {{.*}}oneDNN{{.*}}; convolution_kernel_grad 4 x 1 x 16 x 32; {{.*}}	{{onednn|ours}} 0
-// CHOICES-DAG: thread; {{.*}}oneDNN{{.*}}; matmul 1 x 4 x 24 x 2048; f32 to f32; lhs {{.*}}; rhs {{.*}}; out {{.*}}	{{onednn|onednn-packed|ours}} 0
+// CHOICES-DAG: thread; {{.*}}oneDNN{{.*}}; matmul 1 x 4 x 24 x 2048; f32 to f32; lhs {{.*}}; rhs {{.*}}; out {{.*}}	{{onednn|onednn-packed|openblas|mkl|ours}} 0
 // RUN: %{train} --tune=choices --save=again.safetensors 2>&1 | FileCheck %s --check-prefix=KNOWN --implicit-check-not=note:
 // KNOWN: step 6/6
 // RUN: %{train} --tune=choices --save=twice.safetensors && cmp again.safetensors twice.safetensors

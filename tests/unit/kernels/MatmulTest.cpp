@@ -176,6 +176,28 @@ TEST(Matmul, EveryMethodIsObeyedAndRepeatsItsBits) {
     EXPECT_GT(library, 0);
 }
 
+TEST(Matmul, PartsOfABlasAreTheWholeProduct) {
+  if (!sgemmOf(BlasLibrary::OpenBlas))
+    GTEST_SKIP() << "OpenBLAS is not installed";
+  // Four threads cut rows and columns, and of small products some have no part.
+  ThreadTeam team(4);
+  TeamScratch scratch(4);
+  int taken = 0;
+  for (const Layout &layout : layouts)
+    for (const Sizes &s : sizesList)
+      for (bool biased : {false, true})
+        for (bool accumulate : {false, true}) {
+          SCOPED_TRACE(testing::Message() << layout.name << " " << s.g << "x" << s.m << "x" << s.n << "x" << s.k
+                                          << " bias " << biased << " accumulate " << accumulate);
+          Trial trial(s, layout, biased, accumulate);
+          Matmul matmul(trial.p, vectorKernels(), scratch, ProductMethod::OpenBlas);
+          taken += matmul.method() == ProductMethod::OpenBlas;
+          matmul.run(team, scratch, trial.p);
+          trial.check();
+        }
+  EXPECT_GT(taken, 200);
+}
+
 TEST(Matmul, RoundsLongSumsAsSumsOfParts) {
   if (!hasOneDnn())
     GTEST_SKIP() << "oneDNN is not installed";
