@@ -12,12 +12,17 @@ import torch
 import transformers
 
 # Sizes that the defaults of a family leave open.
-GIVEN = {"deepseek_v2": {"num_experts_per_tok": 6}, "starcoder2": {"bos_token_id": 0, "eos_token_id": 0}}
+GIVEN = {"deepseek_v2": {"num_experts_per_tok": 6}, "starcoder2": {"bos_token_id": 0, "eos_token_id": 0},
+         "dots1": {"num_experts_per_tok": 6, "n_routed_experts": 128, "n_shared_experts": 2, "first_k_dense_replace": 1}}
 
 for family in sys.argv[2:]:
     config = transformers.AutoConfig.for_model(family, **GIVEN.get(family, {}))
     path = f"{sys.argv[1]}/{family}.json"
-    config.to_json_file(path, use_diff=False)
+    sizes = json.loads(config.to_json_string(use_diff=False))
+    # Files on the Hub say this only where it is not what the family has.
+    sizes.pop("tie_word_embeddings")
+    with open(path, "w") as file:
+        json.dump(sizes, file)
     with torch.device("meta"):
         model = transformers.AutoModelForCausalLM.from_config(config)
     built = sum(parameter.numel() for parameter in model.parameters())

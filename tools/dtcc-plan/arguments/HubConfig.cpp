@@ -17,25 +17,45 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
 #include <memory>
 
 using namespace dtcc;
 using llvm::StringRef;
 
 namespace {
-/// Facts about a family that its configuration does not say.
-struct Family {
-  StringRef name;
+/// Facts that a configuration does not say, and the families (model_type) for which they hold.
+struct FamilyFacts {
   /// Three matrices in the feed-forward part; the embedding is the head unless tie_word_embeddings says otherwise.
   bool gated, tied;
+  /// Experts that all tokens go through, unless the configuration says how many.
+  double shared;
+  StringRef families;
+
+  llvm::SmallVector<StringRef> names() const {
+    llvm::SmallVector<StringRef> split;
+    families.split(split, ' ');
+    return split;
+  }
 };
-constexpr Family kFamilies[] = {
-    {"deepseek_v2", true, false}, {"deepseek_v3", true, false}, {"gemma", true, true},  {"gemma2", true, true},
-    {"gemma3_text", true, true},  {"glm4", true, false},        {"gpt2", false, true},  {"gpt_neox", false, false},
-    {"gpt_oss", true, false},     {"granite", true, false},     {"llama", true, false}, {"mistral", true, false},
-    {"mixtral", true, false},     {"olmo2", true, false},       {"opt", false, true},   {"phi", false, false},
-    {"phi3", true, false},        {"qwen2", true, false},       {"qwen3", true, false}, {"qwen3_moe", true, false},
-    {"smollm3", true, true},      {"starcoder2", false, true}};
+
+constexpr FamilyFacts kFamilies[] = {
+    {/*gated=*/true, /*tied=*/false, 0,
+     "cwm deepseek_v2 deepseek_v3 dots1 exaone4 flex_olmo glm glm4 glm4_moe gpt_oss granite granitemoe helium "
+     "hyperclovax internlm3 iquestcoder kimi_k2 llama mellum minimax_m2 ministral3 mistral mixtral olmo olmo2 olmo3 "
+     "olmoe phi3 phimoe qwen2 qwen2_moe qwen3 qwen3_moe seed_oss solar_open stablelm"},
+    {/*gated=*/true, /*tied=*/true, 0,
+     "cohere cohere2 cohere2_moe ernie4_5 ernie4_5_moe gemma gemma2 gemma3_text granite_swa smollm3 vaultgemma"},
+    {/*gated=*/true, /*tied=*/false, 1, "llama4_text"},
+    {/*gated=*/false, /*tied=*/false, 0, "apertus arcee codegen gpt_neox gptj jais2 nanochat persimmon phi"},
+    {/*gated=*/false, /*tied=*/true, 0, "biogpt gpt2 gpt_bigcode opt starcoder2"}};
+
+/// Null if the family is none of these.
+const FamilyFacts *factsOf(StringRef family) {
+  const FamilyFacts *found =
+      llvm::find_if(kFamilies, [&](const FamilyFacts &facts) { return llvm::is_contained(facts.names(), family); });
+  return found == std::end(kFamilies) ? nullptr : found;
+}
 
 /// A size, and the keys that hold it in one family or another: the first that is there counts.
 struct Key {
@@ -54,7 +74,7 @@ public:
 
 private:
   llvm::Error readSizes();
-  llvm::Error readExperts();
+  llvm::Error readExperts(double sharedOfFamily);
   /// The number under the first of these keys; nothing if none is there, or holds null.
   llvm::Expected<std::optional<double>> find(llvm::ArrayRef<StringRef> names) const;
 
@@ -86,7 +106,7 @@ llvm::Error Reader::readSizes() {
                       {&Transformer::vocabulary, {"vocab_size"}, true},
                       {&Transformer::sequence, {"max_position_embeddings", "n_positions"}, true},
                       {&Transformer::kvHeads, {"num_key_value_heads"}, false},
-                      {&Transformer::ffn, {"intermediate_size", "n_inner", "ffn_dim"}, false},
+                      {&Transformer::ffn, {"intermediate_size_mlp", "intermediate_size", "n_inner", "ffn_dim"}, false},
                       // Columns of values; in latent attention head_dim has those of positions alone.
                       {&Transformer::headColumns, {"v_head_dim", "head_dim"}, false},
                       {&Transformer::queryRank, {"q_lora_rank"}, false},
@@ -106,24 +126,34 @@ llvm::Error Reader::readSizes() {
   return llvm::Error::success();
 }
 
-llvm::Error Reader::readExperts() {
-  llvm::Expected<std::optional<double>> experts = find({"num_local_experts", "n_routed_experts", "num_experts"}),
-                                        chosen = find({"num_experts_per_tok"}),
-                                        columns = find({"moe_intermediate_size"}), shared = find({"n_shared_experts"}),
-                                        leading = find({"first_k_dense_replace"}),
-                                        every = find({"decoder_sparse_step", "moe_layer_freq"});
+llvm::Error Reader::readExperts(double sharedOfFamily) {
+  llvm::Expected<std::optional<double>> experts = find({"num_local_experts", "n_routed_experts", "num_experts",
+                                                        "moe_num_experts"}),
+                                        chosen = find({"num_experts_per_tok", "moe_k"}),
+                                        columns = find({"moe_intermediate_size", "intermediate_size"}),
+                                        shared =
+                                            find({"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"}),
+                                        sharedColumns = find({"shared_expert_intermediate_size"}),
+                                        leading = find({"first_k_dense_replace", "moe_layer_start_index"}),
+                                        every = find({"decoder_sparse_step", "moe_layer_freq", "moe_layer_interval",
+                                                      "interleave_moe_layer_step"});
   llvm::Error error = llvm::Error::success();
-  for (llvm::Expected<std::optional<double>> *each : {&experts, &chosen, &columns, &shared, &leading, &every})
+  for (llvm::Expected<std::optional<double>> *each :
+       {&experts, &chosen, &columns, &shared, &sharedColumns, &leading, &every})
     error = llvm::joinErrors(std::move(error), each->takeError());
   if (error || !*experts)
     return error;
   if (!*chosen || **chosen < 1 || **chosen > **experts)
     return llvm::createStringError(path + ": num_experts_per_tok must be 1 to the " + llvm::Twine(int64_t(**experts)) +
                                    " experts");
+  if (const llvm::json::Array *dense = config.getArray("mlp_only_layers"); dense && !dense->empty())
+    return llvm::createStringError(path +
+                                   ": mlp_only_layers must be empty; layers=N,hidden=N,heads=N,.., with "
+                                   "leading-dense=N, gives the sizes of a model whose first layers have no experts");
   model.experts = **experts;
   model.chosen = **chosen;
   model.expertFfn = columns->value_or(model.ffn);
-  model.sharedFfn = shared->value_or(0) * model.expertFfn;
+  model.sharedFfn = sharedColumns->value_or(shared->value_or(sharedOfFamily) * model.expertFfn);
   model.leadingDense = leading->value_or(0);
   model.expertEvery = std::max(1.0, every->value_or(1));
   return llvm::Error::success();
@@ -131,19 +161,21 @@ llvm::Error Reader::readExperts() {
 
 llvm::Expected<cost::Transformer> Reader::read() {
   StringRef name = config.getString("model_type").value_or("");
-  const Family *family = llvm::find_if(kFamilies, [&](const Family &each) { return each.name == name; });
-  if (family == std::end(kFamilies)) {
-    std::string names =
-        llvm::join(llvm::map_range(kFamilies, [](const Family &each) { return each.name.str(); }), ", ");
-    return llvm::createStringError(path + ": model_type must be one of " + names +
+  const FamilyFacts *facts = factsOf(name);
+  if (!facts) {
+    llvm::SmallVector<StringRef> names;
+    for (const FamilyFacts &each : kFamilies)
+      names.append(each.names());
+    llvm::sort(names);
+    return llvm::createStringError(path + ": model_type must be one of " + llvm::join(names, ", ") +
                                    ", got: " + (name.empty() ? "none" : name) +
                                    "; layers=N,hidden=N,heads=N,.. gives the sizes of another");
   }
-  model.gated = family->gated;
-  model.tied = config.getBoolean("tie_word_embeddings").value_or(family->tied);
+  model.gated = facts->gated;
+  model.tied = config.getBoolean("tie_word_embeddings").value_or(facts->tied);
   if (llvm::Error error = readSizes())
     return std::move(error);
-  if (llvm::Error error = readExperts())
+  if (llvm::Error error = readExperts(facts->shared))
     return std::move(error);
   return model;
 }
@@ -170,6 +202,12 @@ llvm::Expected<cost::Transformer> dtcc::readHubConfig(StringRef text) {
   const llvm::json::Object *config = value->getAsObject();
   if (!config)
     return llvm::createStringError(path.str() + ": a configuration must be a JSON object");
+  // A model of text and images has the configuration of its decoder inside its own.
+  if (const llvm::json::Object *text = config->getObject("text_config")) {
+    llvm::errs() << "dtcc-plan: note: " << path
+                 << ": the decoder of text_config is taken, without what else the model has\n";
+    config = text;
+  }
   llvm::Expected<cost::Transformer> model = Reader(path, *config).read();
   if (!model)
     return model;
