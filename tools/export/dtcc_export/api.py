@@ -421,7 +421,7 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
     check_examples(inputs, dynamic)
     if loss is not False:
         check_samples(inputs)
-    with training(module, train), forms.traced_experts(module), refusals():
+    with training(module, train), forms.traced_experts(module), forms.plain_flex_attention(), refusals():
         check_scripts(module)
         check_batch_norms(module)
         check_loss_trains_nothing(module, loss)

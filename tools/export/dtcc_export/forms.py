@@ -22,9 +22,10 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.export import _patches
 from torch.nn import functional
-from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention import SDPBackend, flex_attention as flex, sdpa_kernel
 
 from . import formulas
+from .losses import ExportError
 
 aten = torch.ops.aten
 TRACED_EXPERTS = ("batched_mm", "eager")
@@ -280,3 +281,48 @@ def with_plain_attention(module, trace):
                         pass
         # The form that the user chose is the one to speak of.
         raise first  # "from None" would drop its cause, which names the call
+
+
+def flexible(query, key, value, score_mod, block_mask, scale, options):
+    """What the kernel of flex_attention computes: the result, the logarithms of its sums to base 2, and the greatest scores.
+
+    The functions of the user's are of one score. A trace calls them with all scores at once, whose places have dimensions of size 1:
+    few calls, in a form of attention that dtcc recovers. Outside of a trace PyTorch's vmap calls them, so a function that is none of
+    single scores is found when trace and module are compared.
+    """
+    mask, score, heads = block_mask[-1], score_mod, query.shape[1] // key.shape[1]
+    is_masked, is_scored = mask is not flex.noop_mask, score is not flex._identity
+    places = [torch.arange(size, device=query.device) for size in (*query.shape[:3], key.shape[2])]
+    if isinstance(query, (FakeTensor, FunctionalTensor)):
+        places = [place.view([-1 if axis == own else 1 for own in range(4)]) for axis, place in enumerate(places)]
+    else:
+        for axis in range(3, -1, -1):
+            dims = [0 if own == axis else None for own in range(4)]
+            mask, score = torch.vmap(mask, tuple(dims)), torch.vmap(score, (0, *dims))
+    seen = mask(*places) if is_masked else None
+    every_key, every_value = (x if heads == 1 else x.repeat_interleave(heads, 1) for x in (key, value))
+    products = query @ every_key.transpose(-2, -1) * scale
+    scores = score(products, *places)
+    if scores.shape != products.shape:
+        raise ExportError("the score_mod of a flex_attention reads more than one score, and is exported for all at once: write this "
+                          "attention by products and a softmax")
+    if is_masked:
+        scores = torch.where(seen, scores, -math.inf)
+    if is_scored:
+        shares = scores.softmax(-1)
+        result = torch.where(shares.isnan(), 0, shares) @ every_value  # 0 for a query without keys
+    else:
+        result = functional.scaled_dot_product_attention(query, key, value, seen, scale=scale, enable_gqa=heads != 1)
+    return result, scores.logsumexp(-1) / math.log(2), scores.amax(-1)
+
+
+@contextlib.contextmanager
+def plain_flex_attention():
+    """Within it, flex_attention is computed by operators, which PyTorch's kernels for GPUs leave to a compiler, and functions that
+    torch.compile has compiled, as nearly all calls of it are, run as they are written."""
+    with contextlib.ExitStack() as replaced:
+        for name, form in (("flex_attention_hop", flexible), ("_validate_device", lambda *_: None),
+                           ("_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)):
+            replaced.enter_context(mock.patch.object(flex, name, form))
+        replaced.enter_context(torch.compiler.set_stance("force_eager"))
+        yield
