@@ -171,6 +171,11 @@ def agrees(program, wrapper, inputs, drops, tolerance=1e-3):
         not differing({n: g for n, g in gradients.items() if n in found or g is not None}, found, tolerance)
 
 
+def exact(cells):
+    """Numbers in double precision, of complex ones both parts: rotary positions are often a buffer of them."""
+    return (torch.view_as_real(cells) if cells.is_complex() else cells).double()
+
+
 def distance(a, b):
     return float((a.double() - b.double()).norm())
 
@@ -219,7 +224,7 @@ def check_trace(program, wrapper, inputs, followed, drops=True, tolerance=1e-3):
         raise ExportError(f"the gradients of {listed(n.removeprefix(prefix) for n in wrong)} would be others than the "
                           f"module's: {why}")
     wrong = [n.removeprefix(prefix) for n, b in buffers.items()
-             if n in traced_buffers and not torch.allclose(b.double(), traced_buffers[n].double(), rtol=tolerance,
+             if n in traced_buffers and not torch.allclose(exact(b), exact(traced_buffers[n]), rtol=tolerance,
                                                            atol=1e-5, equal_nan=True)]
     if wrong:
         twice = all(n.rsplit(".", 1)[-1] in ("running_mean", "running_var", "num_batches_tracked") for n in wrong)
