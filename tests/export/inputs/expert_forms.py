@@ -36,6 +36,38 @@ def gathered(net, x, weights, picks):
     return torch.einsum("tai,ta->ti", torch.einsum("tao,taio->tai", active, net.w2[picks]), weights).reshape(shape)
 
 
+def of_groups(rows, matrices, ends):
+    """grouped_mm, which knows no double precision."""
+    if rows.dtype is torch.float32:
+        return torch._grouped_mm(rows, matrices.transpose(-2, -1), offs=ends)
+    parts = zip(rows.tensor_split(ends[:-1].tolist()), matrices)
+    return torch.cat([part @ matrix.T for part, matrix in parts])
+
+
+def sorted_by_experts(net, x, weights, picks, read, add):
+    ends = torch.bincount(picks.flatten(), minlength=EXPERTS).cumsum(0, dtype=torch.int32)
+    order = torch.argsort(picks.flatten(), stable=True)
+    weights, token = weights.flatten()[order], order // PICKS
+    rows = read(x, token)
+    rows = F.silu(of_groups(rows, net.w1, ends)) * of_groups(rows, net.w3, ends)
+    return add(torch.zeros_like(x), token, of_groups(rows, net.w2, ends) * weights[:, None])
+
+
+def grouped(net, x, weights, picks):
+    """Rows that are sorted by experts, of which grouped_mm multiplies a group with one matrix, as torchtitan does."""
+    shape, operands = x.shape, flat(x, weights, picks)
+    return sorted_by_experts(net, *operands, lambda x, token: x[token], lambda y, token, rows: y.index_add(0, token, rows)).reshape(shape)
+
+
+def grouped_by_cells(net, x, weights, picks):
+    shape, operands = x.shape, flat(x, weights, picks)
+
+    def all_of(token):
+        return token.reshape(-1, 1).expand(-1, shape[-1])
+    return sorted_by_experts(net, *operands, lambda x, token: torch.gather(x, dim=0, index=all_of(token)),
+                             lambda y, token, rows: y.scatter_add(dim=0, index=all_of(token), src=rows)).reshape(shape)
+
+
 def products(net, x, weights, picks):
     """Three parameters, of which all are multiplied with all tokens, as torchtitan writes them."""
     shape, (x, weights, picks) = x.shape, flat(x, weights, picks)
@@ -87,7 +119,7 @@ def raised_divisor(net, x, weights, picks):
     return sum(given[..., number, None] * expert(x) for number, expert in enumerate(net.experts))
 
 
-FOUND = {form.__name__: lambda form=form: Stacked(form) for form in (gathered, products, turned)}
+FOUND = {form.__name__: lambda form=form: Stacked(form) for form in (gathered, grouped, grouped_by_cells, products, turned)}
 FOUND |= {form.__name__: lambda form=form: Model(form) for form in (listed, softmax_of_picks, others_first)}
 LEFT = {form.__name__: lambda form=form: Model(form) for form in (out_of_order, raised_divisor)}
 ROWS = against_torch.STEPS * against_torch.BATCH

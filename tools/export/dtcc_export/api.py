@@ -261,7 +261,12 @@ def program_of(wrapper, inputs, shapes):
     program = None
 
     def traced():
-        return torch.export.export(wrapper, (), kwargs=inputs, strict=False, dynamic_shapes=dynamic)
+        options = {"kwargs": inputs, "strict": False, "dynamic_shapes": dynamic}
+        try:
+            return torch.export.export(wrapper, (), **options)
+        except forms.GroupedRows:
+            with forms.UnsortedExperts():
+                return torch.export.export(wrapper, (), **options)
     try:
         program = traced()
         if not picked.depends_on_data(program):

@@ -122,10 +122,17 @@ def detached(x):
     return x.detach().clone()
 
 
+def is_of_parameter(node):
+    """Whether a node is a parameter, or one that is turned or cast."""
+    while node.op == "call_function" and len(node.all_input_nodes) == 1:
+        node = node.all_input_nodes[0]
+    return node.op == "get_attr"
+
+
 def multiply_by_picked(product):
     """Makes a call of picked_product of a batched product one of whose sides are matrices picked from a parameter."""
     for side, gathered in enumerate(product.args):
-        if gathered.target is not aten.index.Tensor or gathered.args[0].op != "get_attr" or len(gathered.args[1]) != 1:
+        if gathered.target is not aten.index.Tensor or not is_of_parameter(gathered.args[0]) or len(gathered.args[1]) != 1:
             continue
         picked = gathered.args[1][0]
         if picked.meta["val"].dim() != 1 or picked.meta["val"].dtype is torch.bool:

@@ -23,6 +23,7 @@ from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.export import _patches
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, flex_attention as flex, sdpa_kernel
+from torch.overrides import TorchFunctionMode
 
 from . import formulas
 from .losses import ExportError
@@ -158,6 +159,16 @@ def listing(tolist):
     return listed
 
 
+class GroupedRows(Exception):
+    """A trace meets rows that are grouped by experts, and is to begin again within UnsortedExperts."""
+
+
+def rows_of_groups(*operands, **options):
+    if not UnsortedExperts.active:
+        raise GroupedRows()
+    return UnsortedExperts.active[-1].multiply(*operands, **options)
+
+
 def entered(region):
     """torch.autocast.__enter__, where it would switch off what is off already: the region is none. In the trace it would be one, and
     lose no_grad() inside."""
@@ -171,6 +182,7 @@ def left(region, *error):
 
 
 ENTER, LEAVE = torch.autocast.__enter__, torch.autocast.__exit__
+GROUPED = [(owner, name) for owner, name in ((torch, "_grouped_mm"), (functional, "grouped_mm")) if hasattr(owner, name)]
 ARANGE, FILL_DIAGONAL = torch.arange, torch.Tensor.fill_diagonal_
 BINARY_CROSS_ENTROPY, BINCOUNT, ATTENTION = functional.binary_cross_entropy, torch.bincount, functional.scaled_dot_product_attention
 # (owner, name) -> the form of a function of PyTorch that looks at its operands' values, which no trace has, or its refusal;
@@ -178,6 +190,7 @@ BINARY_CROSS_ENTROPY, BINCOUNT, ATTENTION = functional.binary_cross_entropy, tor
 FUNCTIONS = {(functional, "gaussian_nll_loss"): gaussian_loss, (functional, "binary_cross_entropy"): probability_loss,
              (functional, "scaled_dot_product_attention"): attention,
              (torch.autocast, "__enter__"): entered, (torch.autocast, "__exit__"): left,
+             **{grouped: rows_of_groups for grouped in GROUPED},
              (torch, "arange"): counted, (torch.Tensor, "fill_diagonal_"): filled_diagonal,
              **{(owner, "tolist"): listing(owner.tolist) for owner in (torch.Tensor, FakeTensor, FunctionalTensor)},
              (torch.nn.modules.transformer, "_detect_is_causal_mask"): is_told_causal,
@@ -229,6 +242,72 @@ def known_truths(module):
         return truth(self)
     with mock.patch.object(torch.Tensor, "__bool__", known):
         yield asked
+
+
+class UnsortedExperts(TorchFunctionMode):
+    """While a module is traced, products of groups of rows (grouped_mm) take each row's own matrix, from which dtcc recovers the
+    layer of experts. Rows are grouped by a sort of numbers of experts, and their results are added up where they came from, which
+    is the same in any order: so no row is moved, and `order // picks`, the token of each row, is `picks` rows a token. Where
+    something else depends on the order, trace and module differ on the example."""
+    SORTS = {torch.sort: 0, torch.Tensor.sort: 0, torch.argsort: 1, torch.Tensor.argsort: 1}
+    QUOTIENTS = {torch.Tensor.__floordiv__, torch.floor_divide, torch.Tensor.floor_divide}
+    VIEWS = {torch.Tensor.reshape, torch.reshape, torch.Tensor.view, torch.Tensor.unsqueeze, torch.unsqueeze, torch.Tensor.expand}
+    READS = {torch.gather, torch.Tensor.gather, torch.index_select, torch.Tensor.index_select}
+    SUMS = {torch.scatter_add, torch.Tensor.scatter_add, torch.Tensor.scatter_add_, torch.index_add, torch.Tensor.index_add,
+            torch.Tensor.index_add_}
+
+    active = []
+
+    def __init__(self):
+        super().__init__()
+        self.numbers, self.orders, self.tokens = None, [], []  # tokens: (the token of each row, rows a token)
+
+    def __enter__(self):
+        self.active.append(self)
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        self.active.pop()
+        return super().__exit__(*error)
+
+    def picks_of(self, places):
+        return next((picks for each, picks in self.tokens if each is places), 0)
+
+    def sort(self, numbers, dim=-1, descending=False, stable=False):
+        self.numbers = numbers
+        self.orders.append(torch.arange(numbers.shape[0], device=numbers.device))
+        return torch.return_types.sort((numbers, self.orders[-1]))
+
+    def multiply(self, rows, matrices, offs=None, bias=None, out_dtype=None):
+        if offs is None or self.numbers is None or rows.dim() != 2 or matrices.dim() != 3:
+            raise ExportError("grouped_mm is exported for rows that a sort of a vector of integers, the experts' numbers, has grouped, "
+                              "and one matrix for each expert: write this product by torch.bmm")
+        result = torch.bmm(rows.unsqueeze(1), matrices[self.numbers]).squeeze(1)
+        result = result if bias is None else result + bias[self.numbers]
+        return result if out_dtype is None else result.to(out_dtype)
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if function in self.SORTS and args[0].dim() == 1 and not args[0].is_floating_point() and not kwargs.get("descending"):
+            return self.sort(*args, **kwargs)[self.SORTS[function] or slice(None)]
+        if function in self.READS:
+            x, dim, places = [*args, *(kwargs[name] for name in ("dim", "index") if name in kwargs)][:3]
+            if dim == 0 and (picks := self.picks_of(places)):
+                return x.repeat_interleave(picks, 0)
+        if function is torch.Tensor.__getitem__ and (picks := self.picks_of(args[1])):
+            return args[0].repeat_interleave(picks, 0)
+        if function in self.SUMS:
+            x, dim, places, rows = [*args, *(kwargs[name] for name in ("dim", "index", "src", "source") if name in kwargs)][:4]
+            if dim == 0 and "alpha" not in kwargs and (picks := self.picks_of(places)):
+                sums = rows.unflatten(0, (-1, picks)).sum(1)
+                return x.add_(sums) if function.__name__.endswith("_") else x + sums
+        result = function(*args, **kwargs)
+        if function in self.QUOTIENTS and type(args[1]) is int and any(args[0] is order for order in self.orders):
+            self.tokens.append((result, args[1]))
+        elif (function in self.VIEWS or function is torch.Tensor.__getitem__) and (picks := self.picks_of(args[0])) and \
+                result.shape[0] == args[0].shape[0]:
+            self.tokens.append((result, picks))
+        return result
 
 
 def from_copies(layer):
