@@ -127,7 +127,8 @@ void ClockTables::addStage(exec::ProgramOp program) {
 }
 
 FailureOr<cost::StepSeconds> ClockTables::run(Location where, bool overlaps) const {
-  StepClock clock({commands.data(), waits.data(), attributes.data(), communicators.data()}, stages.size(), overlaps);
+  StepClock clock({commands.data(), waits.data(), attributes.data(), communicators.data()}, stages.size(), overlaps,
+                  /*keepsSpans=*/false);
   for (auto [number, stage] : llvm::enumerate(stages))
     for (auto [phase, slot] : stage.actions) {
       Range range = stage.phases.lookup(phase);

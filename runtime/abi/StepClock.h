@@ -64,18 +64,20 @@ public:
     }
   };
 
-  /// `overlaps`: streams run beside each other; else commands run in the order of the table.
-  StepClock(const Tables &tables, size_t stageCount, bool overlaps)
-      : tables(tables), overlaps(overlaps), stages(stageCount) {}
+  /// `overlaps`: streams run beside each other; else commands run in the order of the table. `keepsSpans`: false if
+  /// only parts and ends are asked for; a step of many micro-batches has millions of spans.
+  StepClock(const Tables &tables, size_t stageCount, bool overlaps, bool keepsSpans = true)
+      : tables(tables), overlaps(overlaps), keepsSpans(keepsSpans), stages(stageCount) {}
 
   /// Issues the next command of a stage, in the order in which its rank issues commands.
   void issue(size_t stage, uint32_t command, uint32_t slot);
-  void endAction(size_t stage) { stages[stage].log.push_back({kEndOfAction, 0}); }
+  void endAction(size_t stage) { stages[stage].log.push_back({kEndOfAction, 0, 0}); }
 
   /// Runs all that was issued. False if a message is waited for that nobody sends, or room for one.
   bool run();
   /// End of the last command of all stages, in seconds.
   double end() const;
+  /// The commands of a stage in the order in which they ran, if they are kept.
   const std::vector<Span> &spans(size_t stage) const { return stages[stage].spans; }
   Parts parts(size_t stage) const;
   /// Parts of the time of the stage that waits least for the others, up to the end of all stages.
@@ -83,8 +85,26 @@ public:
 
 private:
   static constexpr uint32_t kEndOfAction = std::numeric_limits<uint32_t>::max();
+  /// Commands of one slot, one behind the other in the table, or the end of an action.
   struct Issued {
-    uint32_t command, slot;
+    uint32_t first, count, slot;
+  };
+  /// A moment counts as compute if anything is computed, else as a collective, else as a message, else as idle.
+  enum Kind { Compute, Collective, Message };
+  struct Edge {
+    double time;
+    int change;
+    Kind kind;
+    uint32_t communicator;
+  };
+  /// Adds up the parts of a stage's time, some commands after the others.
+  struct Count {
+    Parts parts;
+    /// The end of what was counted.
+    double end = 0;
+    /// Edges of the spans that are counted, by stream, all of them, and some while they are merged.
+    std::vector<std::vector<Edge>> byStream;
+    std::vector<Edge> edges, merged;
   };
   /// Messages of a communicator from one stage to another, in order: the seconds of their copies, and when they were
   /// copied and had come over.
@@ -98,21 +118,27 @@ private:
   struct Stage {
     std::vector<Issued> log;
     size_t next = 0, action = 0;
+    uint32_t ran = 0;                                    /* commands of the next row of the log */
     double beforeBegin = 0, actionBegin = 0, latest = 0; /* of the action before, and of this one */
     std::vector<double> streams;                         /* when each is free */
     std::vector<double> ended;                           /* by command: when it ended last */
     std::map<uint32_t, Channel *> channels;              /* by command that sends or receives */
-    std::vector<Span> spans;
+    std::vector<Span> spans;                             /* if they are not kept, those of this action */
+    size_t counted = 0;                                  /* spans whose parts are counted: those of actions before */
+    Count count;
   };
 
   size_t peerStage(const dtcc_command &row) const;
   uint32_t streamOf(const dtcc_command &row) const { return overlaps ? row.stream : 0; }
   bool runNext(Stage &stage);
+  /// Counts the spans from `first` on, which begin when all before have ended.
+  void add(const std::vector<Span> &spans, size_t first, Count &count) const;
+  void finishAction(Stage &stage) const;
   /// When the next message of a channel has come over, which takes `seconds`.
   double arrival(const Channel &channel, const Stage &receiver, double seconds) const;
 
   Tables tables;
-  bool overlaps;
+  bool overlaps, keepsSpans;
   std::vector<Stage> stages;
   std::map<std::tuple<uint32_t, size_t, size_t>, Channel> channels; /* by communicator, from, to */
 };
@@ -128,7 +154,13 @@ inline size_t StepClock::peerStage(const dtcc_command &row) const {
 }
 
 inline void StepClock::issue(size_t stage, uint32_t command, uint32_t slot) {
-  stages[stage].log.push_back({command, slot});
+  std::vector<Issued> &log = stages[stage].log;
+  const bool continues = stages[stage].next < log.size() && log.back().first != kEndOfAction &&
+                         log.back().slot == slot && log.back().first + log.back().count == command;
+  if (continues)
+    ++log.back().count;
+  else
+    log.push_back({command, 1, slot});
   const dtcc_command &row = tables.commands[command];
   if (row.kind != DTCC_SEND && row.kind != DTCC_RECEIVE)
     return;
@@ -151,15 +183,24 @@ inline double StepClock::arrival(const Channel &channel, const Stage &receiver, 
   return begin + seconds;
 }
 
+inline void StepClock::finishAction(Stage &stage) const {
+  stage.beforeBegin = std::exchange(stage.actionBegin, stage.latest);
+  ++stage.action;
+  add(stage.spans, stage.counted, stage.count);
+  if (!keepsSpans)
+    stage.spans.clear();
+  stage.counted = stage.spans.size();
+}
+
 /// False if it waits for another stage.
 inline bool StepClock::runNext(Stage &stage) {
-  auto [number, slot] = stage.log[stage.next];
-  if (number == kEndOfAction) {
-    stage.beforeBegin = std::exchange(stage.actionBegin, stage.latest);
-    ++stage.action;
+  const auto [first, count, slot] = stage.log[stage.next];
+  if (first == kEndOfAction) {
+    finishAction(stage);
     ++stage.next;
     return true;
   }
+  const uint32_t number = first + stage.ran;
   const dtcc_command &row = tables.commands[number];
   const size_t stream = streamOf(row);
   stage.streams.resize(std::max(stage.streams.size(), stream + 1));
@@ -196,7 +237,10 @@ inline bool StepClock::runNext(Stage &stage) {
   stage.streams[stream] = stage.ended[number] = end;
   stage.latest = std::max(stage.latest, end);
   stage.spans.push_back({number, slot, begin, end});
-  ++stage.next;
+  if (++stage.ran == count) {
+    stage.ran = 0;
+    ++stage.next;
+  }
   return true;
 }
 
@@ -229,52 +273,53 @@ inline StepClock::Parts StepClock::busiest() const {
 }
 
 inline StepClock::Parts StepClock::parts(size_t number) const {
-  // A moment counts as compute if anything is computed, else as a collective, else as a message, else as idle.
-  enum Kind { Compute, Collective, Message };
-  struct Edge {
-    double time;
-    int change;
-    Kind kind;
-    uint32_t communicator;
-  };
+  const Stage &stage = stages[number];
+  Count count{stage.count.parts, stage.count.end, {}, {}, {}};
+  add(stage.spans, stage.counted, count);
+  return std::move(count.parts);
+}
+
+inline void StepClock::add(const std::vector<Span> &spans, size_t first, Count &count) const {
   // The commands of a stream run one after the other, so their edges are sorted.
-  std::map<uint32_t, std::vector<Edge>> byStream;
-  for (const Span &span : stages[number].spans) {
+  for (std::vector<Edge> &own : count.byStream)
+    own.clear();
+  for (size_t i = first; i < spans.size(); ++i) {
+    const Span &span = spans[i];
     const dtcc_command &row = tables.commands[span.command];
-    std::vector<Edge> &edges = byStream[streamOf(row)];
+    const size_t stream = streamOf(row);
+    count.byStream.resize(std::max(count.byStream.size(), stream + 1));
     Kind kind = row.kind == DTCC_COLLECTIVE                         ? Collective
                 : row.kind == DTCC_SEND || row.kind == DTCC_RECEIVE ? Message
                                                                     : Compute;
     if (span.end > span.begin) {
-      edges.push_back({span.begin, 1, kind, row.communicator});
-      edges.push_back({span.end, -1, kind, row.communicator});
+      count.byStream[stream].push_back({span.begin, 1, kind, row.communicator});
+      count.byStream[stream].push_back({span.end, -1, kind, row.communicator});
     }
   }
-  std::vector<Edge> edges, merged;
-  for (const auto &[stream, own] : byStream) {
+  std::vector<Edge> &edges = count.edges, &merged = count.merged;
+  edges.clear();
+  for (const std::vector<Edge> &own : count.byStream) {
     merged.resize(edges.size() + own.size());
     std::merge(edges.begin(), edges.end(), own.begin(), own.end(), merged.begin(),
                [](const Edge &a, const Edge &b) { return a.time < b.time; });
     edges.swap(merged);
   }
-  Parts parts;
+  Parts &parts = count.parts;
   int running[3] = {};
   std::map<uint32_t, int> groups;
-  double before = 0;
   for (const Edge &edge : edges) {
-    double seconds = edge.time - before;
+    double seconds = edge.time - count.end;
     if (running[Compute])
       parts.compute += seconds;
     else if (running[Collective])
       parts.collectives[groups.begin()->first] += seconds;
     else
       (running[Message] ? parts.messages : parts.waits) += seconds;
-    before = edge.time;
+    count.end = edge.time;
     running[edge.kind] += edge.change;
     if (edge.kind == Collective && (groups[edge.communicator] += edge.change) == 0)
       groups.erase(edge.communicator);
   }
-  return parts;
 }
 
 } // namespace dtcc

@@ -13,7 +13,7 @@ using namespace dtcc;
 llvm::Expected<StepClock> dtcc::forecastStep(const ProgramFile &program) {
   StepClock clock(
       {program.commands().data(), program.waits().data(), program.attributes().data(), program.communicators().data()},
-      program.stages().size(), /*overlaps=*/!program.gpuModules().empty());
+      program.stages().size(), /*overlaps=*/!program.gpuModules().empty(), /*keepsSpans=*/false);
   for (auto [stage, row] : llvm::enumerate(program.stages()))
     for (const dtcc_action &action : ProgramFile::rowsOf(dtcc_step_actions(&row), program.actions())) {
       const dtcc_phase &phase = program.phases()[action.phase];

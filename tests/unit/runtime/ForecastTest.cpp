@@ -159,6 +159,49 @@ TEST(StepClock, ASendWaitsForRoom) {
   }
 }
 
+TEST(StepClock, PartsNeedNoSpans) {
+  Tables t;
+  uint32_t gathers = t.add(DTCC_COLLECTIVE, 2, /*stream=*/1), makes = t.add(DTCC_KERNEL, 1.25),
+           uses = t.add(DTCC_KERNEL, 0.5, 0, {dtcc_wait{gathers}}), sends = t.message(DTCC_SEND, 0.25, 1, /*room=*/2),
+           reduces = t.add(DTCC_COLLECTIVE, 0.125, /*stream=*/2), receives = t.message(DTCC_RECEIVE, 0.5, 0),
+           ends = t.add(DTCC_KERNEL, 0.75);
+  for (bool overlaps : {false, true}) {
+    auto run = [&](bool keepsSpans) {
+      StepClock clock({t.commands.data(), t.waits.data(), t.attributes.data(), t.communicators.data()}, 2, overlaps,
+                      keepsSpans);
+      for (uint32_t slot = 0; slot < 3; ++slot) {
+        for (uint32_t command : {gathers, makes, uses, sends, reduces})
+          clock.issue(0, command, slot);
+        clock.endAction(0);
+        clock.issue(1, receives, slot);
+        // The last action is not ended.
+        if (slot < 2)
+          clock.endAction(1);
+        clock.issue(1, ends, slot);
+      }
+      EXPECT_TRUE(clock.run());
+      return clock;
+    };
+    const StepClock all = run(/*keepsSpans=*/true), few = run(/*keepsSpans=*/false);
+    EXPECT_EQ(all.spans(0).size(), 15u);
+    EXPECT_EQ(all.spans(0)[5].slot, 1u);
+    EXPECT_EQ(all.spans(0)[5].command, gathers);
+    EXPECT_TRUE(few.spans(0).empty());
+    EXPECT_EQ(few.end(), all.end());
+    for (size_t stage : {0, 1}) {
+      const StepClock::Parts whole = all.parts(stage), counted = few.parts(stage);
+      EXPECT_EQ(counted.compute, whole.compute);
+      EXPECT_EQ(counted.messages, whole.messages);
+      EXPECT_EQ(counted.waits, whole.waits);
+      EXPECT_EQ(counted.collectives, whole.collectives);
+    }
+    EXPECT_EQ(few.parts(0).compute, 3 * 1.75);
+    EXPECT_EQ(few.parts(1).compute, 3 * 0.75);
+    // Beside the kernels a gather is in sight for as long as it takes more than the first one.
+    EXPECT_EQ(few.parts(0).collectives.at(0), 3 * (overlaps ? 0.75 : 2.125));
+  }
+}
+
 TEST(StepClock, PeersAreCountedAmongMembers) {
   Tables t;
   t.communicators[0].members = 0b101;
