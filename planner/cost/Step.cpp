@@ -378,10 +378,10 @@ PricedLayers::PricedLayers(const StepProblem &problem, const std::vector<LayerIn
       if (&mode == each.modes.data() || mode.hostBytes != layer.forward.hostBytes) {
         layer.forward.hostBytes = layer.inputGradient.hostBytes = mode.hostBytes;
         LayerParts parts = pricer.passes(layer);
-        layers.push_back({keep(parts.forward), keep(parts.input), keep(parts.weight), parts.fillable, layer.parameters,
-                          layer.expertParameters});
+        layers.push_back({keep(parts.forward), keep(parts.input), parts.weight.compute, parts.weight.tensor,
+                          parts.fillable, layer.parameters, layer.expertParameters});
       }
-      modes.push_back({layers.size() - 1, keep(pricer.recomputed(layer, mode.recompute))});
+      modes.push_back({uint32_t(layers.size() - 1), pricer.recomputed(layer, mode.recompute).total()});
     }
   }
 }
@@ -396,7 +396,8 @@ std::vector<LayerSeconds> PricedLayers::price(const StepProblem &problem, const 
   auto put = [](const Pass &pass) { return PassSeconds{pass.compute, pass.tensor, pass.data, pass.host}; };
   for (const Mode &mode : modes) {
     const Layer &each = layers[mode.layer];
-    LayerParts parts{put(each.forward), put(each.input), put(each.weight), put(mode.recompute), each.fillable};
+    LayerParts parts{
+        put(each.forward), put(each.input), {each.weightCompute, each.weightTensor}, {mode.recompute}, each.fillable};
     pricer.fillExchanges(parts);
     if (pricer.hasUnits()) {
       if (!before || before->parameters != each.parameters || before->expertParameters != each.expertParameters) {

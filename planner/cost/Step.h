@@ -91,19 +91,22 @@ public:
   std::vector<LayerSeconds> price(const StepProblem &problem, const Constants &constants) const;
 
 private:
-  /// Kernels, communication, host of a pass.
+  /// Kernels, communication, copies, host of a pass.
   struct Pass {
     double compute = 0, tensor = 0, data = 0, host = 0;
   };
-  /// A layer without what it computes again, for equal bytes of the host.
+  /// A layer without what it computes again, for equal bytes of the host. Nothing is copied beside weight gradients,
+  /// and no host is waited for there.
   struct Layer {
-    Pass forward, input, weight;
+    Pass forward, input;
+    double weightCompute = 0, weightTensor = 0;
     double fillable = 0, parameters = 0, expertParameters = 0;
   };
   struct Mode {
     /// The number of its layer among `layers`.
-    size_t layer;
-    Pass recompute;
+    uint32_t layer;
+    /// Seconds of all that is computed again, of which no plan hides a part.
+    double recompute;
   };
   std::vector<Layer> layers;
   std::vector<Mode> modes;

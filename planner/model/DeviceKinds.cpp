@@ -24,23 +24,22 @@ DeviceKinds::DeviceKinds(func::FuncOp step, llvm::ArrayRef<cost::Machine> machin
                                                  like ? like->kinds[kinds.size()].get() : nullptr, sharesPlacements));
 }
 
-std::vector<const Parallelism *> DeviceKind::different(const plan::ShapeList &shapes) {
-  std::vector<const Parallelism *> cut;
-  for (const plan::ShapeFamily &family : shapes.families())
-    // A model that has too few blocks for these stages has too few for more of them.
-    if (problems.canBeCut(family.fewest))
-      cut.push_back(&family.fewest);
-  return cut;
+void DeviceKind::place(const plan::ShapeList &shapes) {
+  placements.place(shapes, [&](const Parallelism &shape) { return problems.canBeCut(shape); });
+}
+
+void DeviceKind::prepare(const plan::ShapeList &shapes) {
+  placements.prepare(shapes, [&](const Parallelism &shape) { return problems.canBeCut(shape); });
 }
 
 void DeviceKinds::place(const plan::ShapeList &shapes) const {
   for (const std::unique_ptr<DeviceKind> &kind : kinds)
-    kind->placements.place(kind->different(shapes));
+    kind->place(shapes);
 }
 
 void DeviceKinds::prepare(const plan::ShapeList &shapes) const {
   for (const std::unique_ptr<DeviceKind> &kind : kinds)
-    kind->placements.prepare(kind->different(shapes));
+    kind->prepare(shapes);
 }
 
 void DeviceKinds::makeProblem(const Parallelism &shape, std::optional<uint32_t> only,

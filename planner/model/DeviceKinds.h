@@ -29,12 +29,13 @@ struct DeviceKind {
                               : std::make_shared<PlacementCache>(facts, first ? &first->placements : nullptr)),
         placements(*held), problems(facts, placements) {}
 
+  /// Places the step for the shapes among `shapes` that can be cut into stages.
+  void place(const plan::ShapeList &shapes);
+  /// Does the same, and prices the step's blocks.
+  void prepare(const plan::ShapeList &shapes);
   SolvedStep solved(const plan::Parallelism &shape, const plan::StageSolution &solution) {
     return SolvedStep::of(facts, placements, problems, shape, solution);
   }
-
-  /// The first shape of each family that has one which can be cut into stages: shapes of a family have the same blocks.
-  std::vector<const plan::Parallelism *> different(const plan::ShapeList &shapes);
 
   GraphFacts facts;
   std::shared_ptr<PlacementCache> held;

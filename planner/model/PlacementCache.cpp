@@ -348,6 +348,13 @@ void PlacementCache::price(const Parallelism &shape, const plan::Plan &plan, Pla
   }
 }
 
+void PlacementCache::forgetPrices() {
+  locals.clear();
+  for (auto &[split, placed] : splits)
+    placed.prices.clear();
+  laid.clear();
+}
+
 void PlacementCache::onAllThreads(size_t count, llvm::function_ref<void(size_t)> work) {
   // The first thing that is said, by its number: what is told does not depend on who was faster.
   static thread_local size_t current;
@@ -371,12 +378,13 @@ void PlacementCache::onAllThreads(size_t count, llvm::function_ref<void(size_t)>
     refusal = std::make_unique<Diagnostic>(std::move(said.begin()->second));
 }
 
-void PlacementCache::place(llvm::ArrayRef<const Parallelism *> shapes) {
-  std::vector<std::pair<const Parallelism *, PlacedStep *>> tasks;
-  for (const Parallelism *shape : shapes)
-    if (auto [placed, isUnknown] = splits.try_emplace(splitOf(*shape)); isUnknown)
-      tasks.emplace_back(shape, &placed->second);
-  onAllThreads(tasks.size(), [&](size_t number) { place(*tasks[number].first, *tasks[number].second); });
+void PlacementCache::place(const plan::ShapeList &shapes, IsCandidate isCandidate) {
+  std::vector<std::pair<Parallelism, PlacedStep *>> tasks;
+  for (const plan::ShapeFamily &family : shapes.families())
+    if (isCandidate(family.fewest))
+      if (auto [placed, isUnknown] = splits.try_emplace(splitOf(family.fewest)); isUnknown)
+        tasks.emplace_back(family.fewest, &placed->second);
+  onAllThreads(tasks.size(), [&](size_t number) { place(tasks[number].first, *tasks[number].second); });
 }
 
 bool PlacementCache::gathersNoWeights(const Parallelism &shape) const {
@@ -396,21 +404,25 @@ bool PlacementCache::isTooLarge(const PricedStep &local) const {
                       [&](const BlockMemory &block) { return *llvm::min_element(block.workingBytes) > all; });
 }
 
-void PlacementCache::prepare(llvm::ArrayRef<const Parallelism *> shapes) {
-  place(shapes);
+void PlacementCache::prepare(const plan::ShapeList &shapes, IsCandidate isCandidate) {
+  place(shapes, isCandidate);
   /// The work of one thread: a split with all its numbers of samples.
   struct Task {
     PlacedStep *placed = nullptr;
-    std::vector<std::pair<const Parallelism *, PricedStep *>> locals;
+    std::vector<std::pair<Parallelism, PricedStep *>> locals;
   };
   std::map<Split, Task> bySplit;
-  for (const Parallelism *shape : shapes)
-    if (PlacedStep &placed = splits[splitOf(*shape)]; placed.possible)
-      if (auto [local, isUnknown] = locals.try_emplace(keyOf(*shape)); isUnknown) {
-        Task &task = bySplit[splitOf(*shape)];
+  for (const plan::ShapeFamily &family : shapes.families()) {
+    const Parallelism &shape = family.fewest;
+    if (!isCandidate(shape))
+      continue;
+    if (PlacedStep &placed = splits[splitOf(shape)]; placed.possible)
+      if (auto [local, isUnknown] = locals.try_emplace(keyOf(shape)); isUnknown) {
+        Task &task = bySplit[splitOf(shape)];
         task.placed = &placed;
         task.locals.emplace_back(shape, &local->second);
       }
+  }
   std::vector<Task> tasks;
   for (auto &[split, task] : bySplit)
     tasks.push_back(std::move(task));
@@ -418,8 +430,8 @@ void PlacementCache::prepare(llvm::ArrayRef<const Parallelism *> shapes) {
     PlacedStep &placed = *tasks[number].placed;
     // The exchanges that are asked for, by the samples of a rank: they share the mesh.
     std::map<int64_t, std::vector<std::pair<const Parallelism *, PricedStep *>>> asked;
-    for (auto [shape, local] : tasks[number].locals)
-      asked[facts.localSamples(*shape)].emplace_back(shape, local);
+    for (const auto &[shape, local] : tasks[number].locals)
+      asked[facts.localSamples(shape)].emplace_back(&shape, local);
     // With more samples a block needs more memory: what is too large for few has no price for many.
     std::set<SequenceExchange> tooLarge;
     std::optional<Reshards> reshards;

@@ -67,10 +67,12 @@ public:
   explicit PlacementCache(const GraphFacts &facts, PlacementCache *first = nullptr)
       : facts(facts), first(first), table(facts.input, facts.values), sites(facts.input) {}
 
-  /// Places the step for all of the shapes, on all threads.
-  void place(llvm::ArrayRef<const plan::Parallelism *> shapes);
-  /// Places the step for all of the shapes and prices its blocks, on all threads.
-  void prepare(llvm::ArrayRef<const plan::Parallelism *> shapes);
+  using IsCandidate = llvm::function_ref<bool(const plan::Parallelism &)>;
+  /// Places the step for the shapes that are candidates, on all threads. Shapes of a family have the same blocks: if
+  /// the one with the fewest stages has too many for the model, all have.
+  void place(const plan::ShapeList &shapes, IsCandidate isCandidate);
+  /// Does the same and prices the blocks.
+  void prepare(const plan::ShapeList &shapes, IsCandidate isCandidate);
   /// Whether the shape has stationary weights and is placed as it is without them. False if only one was placed.
   bool gathersNoWeights(const plan::Parallelism &shape) const;
   const PlacedStep &placedFor(const plan::Parallelism &shape);
@@ -95,7 +97,7 @@ public:
   /// The first message about a split that cannot be placed. It may be emitted once more.
   mlir::LogicalResult emitRefusal();
   /// Frees the prices of all shapes. Those of a shape that is asked for again are computed once more.
-  void forgetPrices() { locals.clear(); }
+  void forgetPrices();
   bool hasRefusal() const { return refusal != nullptr; }
 
 private:

@@ -9,12 +9,30 @@
 
 namespace dtcc::plan {
 
+/// The shape without what families in a row may differ in.
+static Parallelism baseOf(Parallelism shape) {
+  shape.schedule = {};
+  shape.virtualStages = 1;
+  return shape;
+}
+
+void ShapeList::add(const ShapeFamily &family) {
+  const Parallelism base = baseOf(family.fewest);
+  if (bases.empty() || bases.back() != base)
+    bases.push_back(base);
+  all.push_back({uint32_t(bases.size() - 1), family.fewest.schedule, int32_t(family.fewest.virtualStages),
+                 int32_t(family.count)});
+  count += size_t(family.count);
+}
+
 void ShapeList::push_back(const Parallelism &shape) {
+  const bool continues = !all.empty() && all.back().schedule == shape.schedule &&
+                         all.back().fewestStages + all.back().count == shape.virtualStages &&
+                         bases.back() == baseOf(shape);
+  if (!continues)
+    return add({shape});
+  ++all.back().count;
   ++count;
-  if (!all.empty() && all.back().with(all.back().count) == shape)
-    ++all.back().count;
-  else
-    all.push_back({shape});
 }
 
 } // namespace dtcc::plan

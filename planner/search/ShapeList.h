@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The space of a large model on a large cluster has millions of shapes, most of which differ from the one before in
-// their number of virtual stages alone. The list keeps such a run as one family. It is read and filtered like a vector
-// of shapes.
+// their number of virtual stages alone. The list keeps such a run as one family, and families in a row that differ in
+// their schedules and stages alone as a few numbers each. It is read and filtered like a vector of shapes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,11 @@
 
 #include "planner/parallelism/Parallelism.h"
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <iterator>
+#include <ranges>
+#include <utility>
 #include <vector>
 
 namespace dtcc::plan {
@@ -51,8 +54,12 @@ public:
   /// Number of shapes.
   size_t size() const { return count; }
   bool empty() const { return count == 0; }
-  const Parallelism &front() const { return all.front().fewest; }
-  const std::vector<ShapeFamily> &families() const { return all; }
+  /// The families in their order, each made when it is read.
+  auto families() const {
+    return std::views::iota(size_t(0), all.size()) |
+           std::views::transform([this](size_t number) { return familyAt(number); });
+  }
+  Parallelism front() const { return familyAt(0).fewest; }
 
   /// Reads the shapes in their order, each made when it is read.
   class Iterator {
@@ -63,10 +70,10 @@ public:
     using pointer = void;
     using reference = Parallelism;
 
-    explicit Iterator(const ShapeFamily *family) : family(family) {}
-    Parallelism operator*() const { return family->with(member); }
+    Iterator(const ShapeList *list, size_t family) : list(list), family(family) {}
+    Parallelism operator*() const { return list->familyAt(family).with(member); }
     Iterator &operator++() {
-      if (++member == family->count) {
+      if (++member == list->all[family].count) {
         ++family;
         member = 0;
       }
@@ -80,11 +87,12 @@ public:
     bool operator==(const Iterator &) const = default;
 
   private:
-    const ShapeFamily *family;
+    const ShapeList *list;
+    size_t family;
     int64_t member = 0;
   };
-  Iterator begin() const { return Iterator(all.data()); }
-  Iterator end() const { return Iterator(all.data() + all.size()); }
+  Iterator begin() const { return Iterator(this, 0); }
+  Iterator end() const { return Iterator(this, all.size()); }
 
   /// Removes the shapes of which `isUnwanted` holds.
   template <typename Predicate> void eraseIf(Predicate isUnwanted) {
@@ -96,15 +104,33 @@ public:
   }
   /// Removes the families of which `isUnwanted` holds.
   template <typename Predicate> void eraseFamiliesIf(Predicate isUnwanted) {
-    std::erase_if(all, [&](const ShapeFamily &family) {
-      const bool erased = isUnwanted(family);
-      count -= erased ? size_t(family.count) : 0;
-      return erased;
-    });
+    ShapeList kept;
+    for (const ShapeFamily &family : families())
+      if (!isUnwanted(family))
+        kept.add(family);
+    *this = std::move(kept);
   }
 
 private:
-  std::vector<ShapeFamily> all;
+  /// What a family has of its own.
+  struct Packed {
+    /// The number among `bases` of the rest of its shapes.
+    uint32_t base;
+    cost::PipelineKind schedule;
+    int32_t fewestStages, count;
+  };
+  ShapeFamily familyAt(size_t number) const {
+    const Packed &packed = all[number];
+    ShapeFamily family{bases[packed.base], packed.count};
+    family.fewest.schedule = packed.schedule;
+    family.fewest.virtualStages = packed.fewestStages;
+    return family;
+  }
+  void add(const ShapeFamily &family);
+
+  /// Shapes whose schedules and virtual stages mean nothing.
+  std::vector<Parallelism> bases;
+  std::vector<Packed> all;
   size_t count = 0;
 };
 

@@ -272,11 +272,11 @@ void BestFirst::boundAll() {
   constexpr int64_t kFamily = 3;
   std::vector<Bounded> all;
   all.reserve(shapes.families().size());
-  for (const ShapeFamily &family : shapes.families()) {
-    const auto number = uint32_t(&family - shapes.families().data());
+  for (uint32_t number = 0; const ShapeFamily &family : shapes.families()) {
     const auto count = int32_t(family.count), step = count < kFamily ? 1 : count;
     for (int32_t first = 0; first < count; first += step)
       all.push_back({0, number, first, step});
+    ++number;
   }
   forAll(all.size(), [&](size_t i) {
     Bounded &each = all[i];

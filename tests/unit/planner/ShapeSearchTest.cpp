@@ -114,6 +114,30 @@ TEST(ShapeList, KeepsRunsOfVirtualStagesAsFamilies) {
   EXPECT_TRUE(list.begin() == list.end());
 }
 
+TEST(ShapeList, KeepsSchedulesAndStagesOfFamiliesThatAreElseAlike) {
+  ShapeList list;
+  std::vector<Parallelism> all;
+  for (int64_t microbatches : {4, 8})
+    for (auto [schedule, virtualStages] :
+         std::initializer_list<std::pair<PipelineKind, int64_t>>{{PipelineKind::OneForwardOneBackward, 1},
+                                                                 {PipelineKind::Interleaved, 2},
+                                                                 {PipelineKind::Interleaved, 3}}) {
+      Parallelism &shape = all.emplace_back();
+      shape.pp = 2;
+      shape.microbatches = microbatches;
+      shape.schedule = schedule;
+      shape.virtualStages = virtualStages;
+      list.push_back(shape);
+    }
+  EXPECT_EQ(list.families().size(), 4u);
+  EXPECT_EQ(list.front(), all.front());
+  EXPECT_EQ(list.families()[3].fewest, all[4]);
+  EXPECT_EQ(std::vector(list.begin(), list.end()), all);
+  list.eraseFamiliesIf([](const ShapeFamily &family) { return family.fewest.virtualStages == 1; });
+  std::erase_if(all, [](const Parallelism &shape) { return shape.virtualStages == 1; });
+  EXPECT_EQ(std::vector(list.begin(), list.end()), all);
+}
+
 TEST(ShapeSearch, EqualsSolvingEveryShapeExhaustively) {
   int infeasible = 0;
   for (unsigned seed = 0; seed < 1000; ++seed) {
