@@ -12,6 +12,7 @@
 #include "planner/transformer/Memory.h"
 #include "runtime/abi/GpuWorkspace.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallSet.h"
 #include <limits>
 #include <tuple>
 
@@ -134,9 +135,11 @@ double ShapeProblems::unitBytes(const Parallelism &shape, const std::vector<Bloc
     return sums;
   };
   std::pair<double, double> own = unit(type);
+  // Types of which there are as many are of one unit.
   double next = 0;
-  for (size_t other = 0; other < memories.size(); ++other)
-    if (facts.input.blocks.countOf(other) > 1)
+  llvm::SmallSet<size_t, 4> counts;
+  for (size_t other = 0; row.compute && other < memories.size(); ++other)
+    if (const size_t count = facts.input.blocks.countOf(other); count > 1 && counts.insert(count).second)
       next = std::max(next, unit(other).second);
   bool layer = facts.input.blocks.countOf(type) > 1;
   return (layer && row.gradient ? 2 : 1) * own.first + (row.compute ? own.second + next : 0);

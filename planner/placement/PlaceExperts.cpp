@@ -83,18 +83,28 @@ exchangeTokens(func::FuncOp step, ArrayRef<Operation *> layers, const plan::Plan
              << axis->size;
     return step.emitError("has no mixture of experts for the axis ep: leave that axis out, got: ep=") << axis->size;
   }
+  // Most layers are alike, and a search asks about some ten thousand plans: a layer of the same types as the one before
+  // has the same factor and cost.
+  Operation *before = nullptr;
+  int64_t factor = 0;
+  bool dispatch = false;
+  double ofLayer = 0;
   for (Operation *op : layers) {
     auto layer = cast<graph::ExpertsOp>(op);
-    FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
-    int64_t factor = map.operands[3][0];
-    if (map.factors[factor].size < axis->size)
-      return layer.emitError("needs at least one expert a rank of ep=")
-             << axis->size << ", got: " << map.factors[factor].size;
-    ExchangeCost cost(layer, plan, machine, axis->size);
-    bool dispatch =
-        exchange == ExpertExchange::AllToAll || (exchange == ExpertExchange::Cheaper && cost.dispatch < cost.gather);
+    if (!before || op->getOperandTypes() != before->getOperandTypes()) {
+      FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
+      factor = map.operands[3][0];
+      if (map.factors[factor].size < axis->size)
+        return layer.emitError("needs at least one expert a rank of ep=")
+               << axis->size << ", got: " << map.factors[factor].size;
+      ExchangeCost cost(layer, plan, machine, axis->size);
+      dispatch =
+          exchange == ExpertExchange::AllToAll || (exchange == ExpertExchange::Cheaper && cost.dispatch < cost.gather);
+      ofLayer = double(plan.mesh.slots()) * (dispatch ? cost.dispatch : cost.gather);
+    }
+    before = op;
     write(layer, factor, dispatch);
-    seconds += double(plan.mesh.slots()) * (dispatch ? cost.dispatch : cost.gather);
+    seconds += ofLayer;
   }
   return seconds;
 }
