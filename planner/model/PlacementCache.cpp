@@ -11,6 +11,9 @@
 #include "planner/transformer/Transformer.h"
 #include "llvm/ADT/StringSet.h"
 #include <set>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 using namespace mlir;
 
@@ -353,6 +356,10 @@ void PlacementCache::forgetPrices() {
   for (auto &[split, placed] : splits)
     placed.prices.clear();
   laid.clear();
+  // What was freed lies in small pieces between others, which what comes next would hardly fill.
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 void PlacementCache::onAllThreads(size_t count, llvm::function_ref<void(size_t)> work) {

@@ -18,11 +18,13 @@
 #include "passes/spmd/reshard/PriceMoves.h"
 #include "planner/model/GraphFacts.h"
 #include "planner/model/PriceBlocks.h"
+#include "llvm/ADT/Hashing.h"
 #include <list>
 #include <map>
 #include <mutex>
 #include <thread>
 #include <tuple>
+#include <unordered_map>
 
 namespace dtcc::spmd {
 
@@ -96,7 +98,8 @@ public:
   Counts counts() const;
   /// The first message about a split that cannot be placed. It may be emitted once more.
   mlir::LogicalResult emitRefusal();
-  /// Frees the prices of all shapes. Those of a shape that is asked for again are computed once more.
+  /// Frees the prices of all shapes, and gives their memory back to the system. Those of a shape that is asked for
+  /// again are computed once more.
   void forgetPrices();
   bool hasRefusal() const { return refusal != nullptr; }
 
@@ -163,7 +166,11 @@ private:
     return {splitOf(shape), exchange, facts.localSamples(shape)};
   }
   LocalKey keyOf(const plan::Parallelism &shape) const { return keyOf(shape, shape.exchange); }
-  std::map<LocalKey, PricedStep> locals;
+  struct LocalHash {
+    size_t operator()(const LocalKey &key) const { return llvm::hash_value(key); }
+  };
+  /// A search asks for the prices of millions of shapes.
+  std::unordered_map<LocalKey, PricedStep, LocalHash> locals;
   std::unique_ptr<mlir::Diagnostic> refusal;
   const std::thread::id owner = std::this_thread::get_id();
 };

@@ -228,6 +228,7 @@ private:
   };
   void forAll(size_t count, const std::function<void(size_t)> &each);
   void boundAll();
+  bool isInfeasible(const Bounded &bounded);
   /// Keeps what may fit, and counts what does not.
   void push(Bounded bounded);
   Bounded pop();
@@ -270,28 +271,32 @@ void BestFirst::forAll(size_t count, const std::function<void(size_t)> &each) {
 void BestFirst::boundAll() {
   /// Fewer shapes are bounded one by one, which takes as long as to bound all of them together.
   constexpr int64_t kFamily = 3;
-  std::vector<Bounded> all;
-  all.reserve(shapes.families().size());
+  open.reserve(shapes.families().size());
   for (uint32_t number = 0; const ShapeFamily &family : shapes.families()) {
     const auto count = int32_t(family.count), step = count < kFamily ? 1 : count;
     for (int32_t first = 0; first < count; first += step)
-      all.push_back({0, number, first, step});
+      open.push_back({0, number, first, step});
     ++number;
   }
-  forAll(all.size(), [&](size_t i) {
-    Bounded &each = all[i];
+  forAll(open.size(), [&](size_t i) {
+    Bounded &each = open[i];
     each.bound = each.count == 1 ? pricer.bound(shapeOf(each))
                                  : pricer.boundBetween(shapeOf(each), shapeOf(each, each.count - 1));
   });
-  for (const Bounded &each : all)
-    push(each);
+  std::erase_if(open, [&](const Bounded &each) { return isInfeasible(each); });
+  std::make_heap(open.begin(), open.end(), std::greater<>());
+}
+
+/// Whether no shape fits, which is counted.
+bool BestFirst::isInfeasible(const Bounded &bounded) {
+  const bool fits = std::isfinite(bounded.bound);
+  result.infeasible += fits ? 0 : bounded.count;
+  return !fits;
 }
 
 void BestFirst::push(Bounded bounded) {
-  if (!std::isfinite(bounded.bound)) {
-    result.infeasible += bounded.count;
+  if (isInfeasible(bounded))
     return;
-  }
   open.push_back(bounded);
   std::push_heap(open.begin(), open.end(), std::greater<>());
 }
