@@ -50,13 +50,14 @@ def sorted_by_experts(net, x, weights, picks, read, add):
     weights, token = weights.flatten()[order], order // PICKS
     rows = read(x, token)
     rows = F.silu(of_groups(rows, net.w1, ends)) * of_groups(rows, net.w3, ends)
-    return add(torch.zeros_like(x), token, of_groups(rows, net.w2, ends) * weights[:, None])
+    return add(torch.zeros_like(x), token, of_groups(rows, net.w2, ends) * weights[:, None], order)
 
 
 def grouped(net, x, weights, picks):
     """Rows that are sorted by experts, of which grouped_mm multiplies a group with one matrix, as torchtitan does."""
     shape, operands = x.shape, flat(x, weights, picks)
-    return sorted_by_experts(net, *operands, lambda x, token: x[token], lambda y, token, rows: y.index_add(0, token, rows)).reshape(shape)
+    return sorted_by_experts(net, *operands, lambda x, token: x[token],
+                             lambda y, token, rows, _: y.index_add(0, token, rows)).reshape(shape)
 
 
 def grouped_by_cells(net, x, weights, picks):
@@ -65,7 +66,14 @@ def grouped_by_cells(net, x, weights, picks):
     def all_of(token):
         return token.reshape(-1, 1).expand(-1, shape[-1])
     return sorted_by_experts(net, *operands, lambda x, token: torch.gather(x, dim=0, index=all_of(token)),
-                             lambda y, token, rows: y.scatter_add(dim=0, index=all_of(token), src=rows)).reshape(shape)
+                             lambda y, token, rows, _: y.scatter_add(dim=0, index=all_of(token), src=rows)).reshape(shape)
+
+
+def grouped_and_back(net, x, weights, picks):
+    """Rows that go back by the order of the order."""
+    shape, operands = x.shape, flat(x, weights, picks)
+    return sorted_by_experts(net, *operands, lambda x, token: x[token],
+                             lambda y, token, rows, order: rows[torch.argsort(order)].unflatten(0, (-1, PICKS)).sum(1)).reshape(shape)
 
 
 def products(net, x, weights, picks):
@@ -119,7 +127,8 @@ def raised_divisor(net, x, weights, picks):
     return sum(given[..., number, None] * expert(x) for number, expert in enumerate(net.experts))
 
 
-FOUND = {form.__name__: lambda form=form: Stacked(form) for form in (gathered, grouped, grouped_by_cells, products, turned)}
+STACKED = gathered, grouped, grouped_by_cells, grouped_and_back, products, turned
+FOUND = {form.__name__: lambda form=form: Stacked(form) for form in STACKED}
 FOUND |= {form.__name__: lambda form=form: Model(form) for form in (listed, softmax_of_picks, others_first)}
 LEFT = {form.__name__: lambda form=form: Model(form) for form in (out_of_order, raised_divisor)}
 ROWS = against_torch.STEPS * against_torch.BATCH

@@ -260,21 +260,32 @@ class UnsortedExperts(TorchFunctionMode):
 
     def __init__(self):
         super().__init__()
-        self.numbers, self.orders, self.tokens = None, [], []  # tokens: (the token of each row, rows a token)
+        self.numbers, self.is_used = None, True
+        self.orders, self.tokens = [], []  # tokens: (the token of each row, rows a token)
 
     def __enter__(self):
         self.active.append(self)
         return super().__enter__()
 
-    def __exit__(self, *error):
+    def __exit__(self, kind, *error):
         self.active.pop()
-        return super().__exit__(*error)
+        super().__exit__(kind, *error)
+        if kind is None:
+            self.check_use()
+
+    def check_use(self):
+        if not self.is_used:
+            raise ExportError("forward calls grouped_mm, and sorts a vector of integers by which no grouped_mm groups its rows: the "
+                              "export leaves sorts of experts' numbers out, and cannot tell them from others")
 
     def picks_of(self, places):
         return next((picks for each, picks in self.tokens if each is places), 0)
 
     def sort(self, numbers, dim=-1, descending=False, stable=False):
-        self.numbers = numbers
+        if any(numbers is order for order in self.orders):  # the way back
+            return torch.return_types.sort((numbers, numbers))
+        self.check_use()
+        self.numbers, self.is_used = numbers, False
         self.orders.append(torch.arange(numbers.shape[0], device=numbers.device))
         return torch.return_types.sort((numbers, self.orders[-1]))
 
@@ -282,6 +293,7 @@ class UnsortedExperts(TorchFunctionMode):
         if offs is None or self.numbers is None or rows.dim() != 2 or matrices.dim() != 3:
             raise ExportError("grouped_mm is exported for rows that a sort of a vector of integers, the experts' numbers, has grouped, "
                               "and one matrix for each expert: write this product by torch.bmm")
+        self.is_used = True
         result = torch.bmm(rows.unsqueeze(1), matrices[self.numbers]).squeeze(1)
         result = result if bias is None else result + bias[self.numbers]
         return result if out_dtype is None else result.to(out_dtype)
