@@ -66,6 +66,10 @@ LogicalResult CastOp::buildGradient(OpBuilder &builder, ValueRange grads, ArrayR
   operandGrads[0] = widened && widened.getX().getType() == getX().getType() && isHalf(getX())
                         ? widened.getX()
                         : Build(builder, getLoc()).cast(grads[0], elementOf(getX()));
+  // What the model rounds has a rounded gradient, as PyTorch's has.
+  auto own = getX().getDefiningOp<CastOp>();
+  if (auto made = operandGrads[0].getDefiningOp<CastOp>(); own && own.getRoundsTo() && made && isHalf(made.getY()))
+    made.setRoundsToAttr(own.getRoundsToAttr());
   return success();
 }
 

@@ -74,7 +74,8 @@ FactorMap DivOp::getFactorMap() {
 }
 double CastOp::getFlops(ArrayRef<int64_t> sizes) { return product(sizes); }
 FactorMap CastOp::getFactorMap() {
-  return elementwise(*this, isFloat(getX()) && isFloat(getY()) ? LinearSets{{0}} : LinearSets{});
+  const bool isLinear = isFloat(getX()) && isFloat(getY()) && !getRoundsTo();
+  return elementwise(*this, isLinear ? LinearSets{{0}} : LinearSets{});
 }
 
 LogicalResult SelectOp::verify() {

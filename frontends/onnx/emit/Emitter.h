@@ -67,6 +67,8 @@ public:
                llvm::ArrayRef<int64_t> strides);
   Tensor concat(llvm::ArrayRef<Tensor> xs, int64_t dim);
   Tensor cast(const Tensor &x, mlir::Type element);
+  /// A cast of the model's own to a half: it rounds even where a kernel keeps the value, and constants.
+  Tensor roundTo(const Tensor &x, mlir::FloatType half);
   // Arithmetic, with numpy's broadcasting.
   Tensor add(const Tensor &x, const Tensor &y);
   Tensor sub(const Tensor &x, const Tensor &y);

@@ -255,3 +255,31 @@ Tensor Emitter::cast(const Tensor &x, Type element) {
     return compare(graph::Predicate::ne, x, scalar(0, elementOf(x)));
   return finish(graph::CastOp::create(builder, loc, type, value(x)), {x});
 }
+
+/// The number that is left of each cell in a half.
+static std::shared_ptr<const HostTensor> rounded(const std::shared_ptr<const HostTensor> &cells, FloatType half) {
+  if (!cells)
+    return cells;
+  auto result = std::make_shared<HostTensor>(*cells);
+  for (double &cell : result->floats) {
+    llvm::APFloat number(cell);
+    bool inexact;
+    number.convert(half.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+    cell = number.convertToDouble();
+  }
+  return result;
+}
+
+Tensor Emitter::roundTo(const Tensor &x, FloatType half) {
+  Tensor y = cast(x, half);
+  if (!y || !isFloat(x) || elementOf(x).getIntOrFloatBitWidth() <= half.getWidth())
+    return y;
+  if (y->constant || y->splat) {
+    y = std::make_shared<TensorData>(*y);
+    y->constant = rounded(y->constant, half);
+    y->splat = rounded(y->splat, half);
+  } else if (auto made = y->value ? y->value.getDefiningOp<graph::CastOp>() : nullptr) {
+    made.setRoundsTo(half);
+  }
+  return y;
+}

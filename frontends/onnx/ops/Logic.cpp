@@ -23,7 +23,9 @@ template <graph::Predicate Predicate> static LogicalResult compareRule(OpBinder 
 /// `bits`: to an unsigned integer, held in the wider `element`.
 static LogicalResult castTo(OpBinder &node, Type element, int bits) {
   Emitter &emit = node.emit();
-  Tensor x = node.input(0), y = emit.cast(x, element);
+  Tensor x = node.input(0);
+  auto half = dyn_cast<FloatType>(element);
+  Tensor y = half && half.getWidth() < 32 ? emit.roundTo(x, half) : emit.cast(x, element);
   if (!y || bits == 0) {
     // A cast to the type that holds an unsigned one leaves its cells.
     if (y == x && y && y->unsignedBits) {

@@ -342,7 +342,8 @@ void KernelBuilder::emitRowPasses(CellEmitter &emitter, ArrayRef<Value> indices,
 
 void KernelBuilder::contract(Operation *function) {
   function->walk([&](arith::ArithFastMathInterface op) {
-    if (!isa<vector::ReductionOp>(op.getOperation()))
+    // A rounding that may be contracted is folded with the widening behind it.
+    if (!isa<vector::ReductionOp, arith::TruncFOp>(op.getOperation()))
       op->setAttr(op.getFastMathAttrName(),
                   arith::FastMathFlagsAttr::get(builder.getContext(), arith::FastMathFlags::contract));
   });
