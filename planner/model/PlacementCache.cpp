@@ -356,7 +356,7 @@ void PlacementCache::forgetPrices() {
   for (auto &[split, placed] : splits)
     placed.prices.clear();
   laid.clear();
-  // What was freed lies in small pieces between others, which what comes next would hardly fill.
+  // The freed pieces are small and lie between others, so that later allocations would hardly fill them.
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif

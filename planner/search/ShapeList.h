@@ -112,7 +112,7 @@ public:
   }
 
 private:
-  /// What a family has of its own.
+  /// A family without the part that it shares with those beside it.
   struct Packed {
     /// The number among `bases` of the rest of its shapes.
     uint32_t base;

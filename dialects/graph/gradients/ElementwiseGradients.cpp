@@ -63,13 +63,14 @@ LogicalResult CastOp::buildGradient(OpBuilder &builder, ValueRange grads, ArrayR
     return success();
   // A gradient that was widened from the operand's type is there in that type.
   auto widened = grads[0].getDefiningOp<CastOp>();
-  operandGrads[0] = widened && widened.getX().getType() == getX().getType() && isHalf(getX())
-                        ? widened.getX()
-                        : Build(builder, getLoc()).cast(grads[0], elementOf(getX()));
-  // What the model rounds has a rounded gradient, as PyTorch's has.
-  auto own = getX().getDefiningOp<CastOp>();
-  if (auto made = operandGrads[0].getDefiningOp<CastOp>(); own && own.getRoundsTo() && made && isHalf(made.getY()))
-    made.setRoundsToAttr(own.getRoundsToAttr());
+  if (widened && widened.getX().getType() == getX().getType() && isHalf(getX())) {
+    operandGrads[0] = widened.getX();
+    return success();
+  }
+  operandGrads[0] = Build(builder, getLoc()).cast(grads[0], elementOf(getX()));
+  // The gradient of a value that the model rounds is rounded, as PyTorch's is.
+  if (auto own = getX().getDefiningOp<CastOp>(); own && own.getRounds() && !isHalf(grads[0]))
+    operandGrads[0].getDefiningOp<CastOp>().setRounds(true);
   return success();
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/graph/PrecisionPolicy.h"
 #include "dialects/graph/Shapes.h"
 
 using namespace mlir;
@@ -74,10 +75,15 @@ FactorMap DivOp::getFactorMap() {
 }
 double CastOp::getFlops(ArrayRef<int64_t> sizes) { return product(sizes); }
 FactorMap CastOp::getFactorMap() {
-  const bool isLinear = isFloat(getX()) && isFloat(getY()) && !getRoundsTo();
+  const bool isLinear = isFloat(getX()) && isFloat(getY()) && !getRounds();
   return elementwise(*this, isLinear ? LinearSets{{0}} : LinearSets{});
 }
 
+LogicalResult CastOp::verify() {
+  if (getRounds() && (!isFloat(getX()) || isHalf(getX()) || !isHalf(getY())))
+    return emitOpError("rounds a float to bf16 or f16, got: ") << elementOf(getX()) << " to " << elementOf(getY());
+  return success();
+}
 LogicalResult SelectOp::verify() {
   if (failed(verifySameElement(*this, getX(), getY())))
     return failure();

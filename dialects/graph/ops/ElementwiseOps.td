@@ -133,15 +133,16 @@ def Graph_SelectOp : Graph_ElementwiseOp<"select"> {
 def Graph_CastOp : Graph_ElementwiseOp<"cast"> {
   let summary = "converts the element type; floats to nearest even, to integers towards zero; linear between floats";
   let description = [{
-    Kernels compute with halves in f32, and round what they store. With `roundsTo`, the half type of the result, which the
-    importer gives a cast of the model's own, a kernel rounds here even if it keeps the value; the cast is not linear then.
-    Interpreters in f64 round neither.
+    Kernels compute with halves in f32, and round what they store. A cast that `rounds`, from a float to a half, is one of
+    the model's own: a kernel rounds here even if it keeps the value, and the cast is not linear. Interpreters in f64 do
+    not round.
 
     Made by the importer, graph-lower-precision, graph-differentiate, and passes that need the op. Consumed by exec-fuse,
     which moves the op into an `exec.fused`. None is left after exec-generate-kernels or exec-generate-gpu-kernels.
   }];
-  let arguments = (ins Graph_Tensor:$x, OptionalAttr<TypeAttr>:$roundsTo);
+  let arguments = (ins Graph_Tensor:$x, UnitAttr:$rounds);
   let results = (outs Graph_Tensor:$y);
+  let hasVerifier = 1;
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
 }
 

@@ -269,18 +269,11 @@ Value SelectOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) {
 Value CastOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) {
   Value x = cells[0];
   Type from = getElementTypeOrSelf(x.getType()), to = cast<ShapedType>(getY().getType()).getElementType();
-  auto inShape = [&](Type element) {
-    auto vector = dyn_cast<VectorType>(x.getType());
-    return vector ? Type(vector.clone(element)) : element;
-  };
-  // The kernel keeps the half in the type of its operand.
-  if (from == to && getRoundsTo()) {
-    Value half = arith::TruncFOp::create(builder, loc, inShape(*getRoundsTo()), x);
-    return arith::ExtFOp::create(builder, loc, x.getType(), half);
-  }
   if (from == to)
     return x;
-  Type type = inShape(to);
+  Type type = to;
+  if (auto vector = dyn_cast<VectorType>(x.getType()))
+    type = vector.clone(to);
   Cells c(builder, loc, x.getType());
   auto fromFloat = dyn_cast<FloatType>(from), toFloat = dyn_cast<FloatType>(to);
   if (fromFloat && toFloat) {
@@ -289,7 +282,10 @@ Value CastOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) {
     if (fromFloat.getWidth() > toFloat.getWidth())
       return arith::TruncFOp::create(builder, loc, type, x);
     // bf16 and f16: through f32.
-    Value widened = arith::ExtFOp::create(builder, loc, inShape(builder.getF32Type()), x);
+    Type wide = builder.getF32Type();
+    if (auto vector = dyn_cast<VectorType>(x.getType()))
+      wide = vector.clone(wide);
+    Value widened = arith::ExtFOp::create(builder, loc, wide, x);
     return arith::TruncFOp::create(builder, loc, type, widened);
   }
   if (to.isInteger(1)) {

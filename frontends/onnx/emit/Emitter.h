@@ -67,7 +67,7 @@ public:
                llvm::ArrayRef<int64_t> strides);
   Tensor concat(llvm::ArrayRef<Tensor> xs, int64_t dim);
   Tensor cast(const Tensor &x, mlir::Type element);
-  /// A cast of the model's own to a half: it rounds even where a kernel keeps the value, and constants.
+  /// Makes a cast of the model's own to a half, which rounds even where a kernel keeps the value, and rounds constants.
   Tensor roundTo(const Tensor &x, mlir::FloatType half);
   // Arithmetic, with numpy's broadcasting.
   Tensor add(const Tensor &x, const Tensor &y);

@@ -256,16 +256,14 @@ Tensor Emitter::cast(const Tensor &x, Type element) {
   return finish(graph::CastOp::create(builder, loc, type, value(x)), {x});
 }
 
-/// The number that is left of each cell in a half.
-static std::shared_ptr<const HostTensor> rounded(const std::shared_ptr<const HostTensor> &cells, FloatType half) {
+/// Rounds cells to their type, and then to a narrower one.
+static std::shared_ptr<const HostTensor> rounded(const std::shared_ptr<const HostTensor> &cells, Type own, Type half) {
   if (!cells)
     return cells;
   auto result = std::make_shared<HostTensor>(*cells);
-  for (double &cell : result->floats) {
-    llvm::APFloat number(cell);
-    bool inexact;
-    number.convert(half.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
-    cell = number.convertToDouble();
+  for (Type element : {own, half}) {
+    result->elementType = element;
+    result->round();
   }
   return result;
 }
@@ -276,10 +274,10 @@ Tensor Emitter::roundTo(const Tensor &x, FloatType half) {
     return y;
   if (y->constant || y->splat) {
     y = std::make_shared<TensorData>(*y);
-    y->constant = rounded(y->constant, half);
-    y->splat = rounded(y->splat, half);
+    y->constant = rounded(y->constant, elementOf(x), half);
+    y->splat = rounded(y->splat, elementOf(x), half);
   } else if (auto made = y->value ? y->value.getDefiningOp<graph::CastOp>() : nullptr) {
-    made.setRoundsTo(half);
+    made.setRounds(true);
   }
   return y;
 }

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/codegen/WidenHalves.h"
+#include "dialects/graph/Build.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/PrecisionPolicy.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -38,6 +39,14 @@ void widenHalves(Block &body) {
   for (BlockArgument argument : body.getArguments())
     widen(argument);
   for (Operation &op : body.without_terminator()) {
+    // A cast that rounds gives a half, which is widened again.
+    if (auto rounding = dyn_cast<graph::CastOp>(op); rounding && rounding.getRounds()) {
+      OpBuilder builder(op.getContext());
+      builder.setInsertionPointAfter(rounding);
+      Value half = rounding.getY(), wide = graph::Build(builder, op.getLoc()).cast(half, f32);
+      half.replaceAllUsesExcept(wide, wide.getDefiningOp());
+      continue;
+    }
     if (auto constant = dyn_cast<graph::ConstantOp>(op); constant && graph::isHalf(constant.getResult())) {
       auto cells = cast<DenseElementsAttr>(constant.getValue());
       constant.setValueAttr(cells.mapValues(f32, [](llvm::APFloat number) {

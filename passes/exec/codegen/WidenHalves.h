@@ -17,8 +17,8 @@
 
 namespace dtcc::exec {
 
-/// Makes every half in a kernel's body an f32: arguments, results, constants. What is in
-/// memory keeps its type, which stands with the buffers.
+/// Makes every half in a kernel's body an f32: arguments, results, constants. A cast that rounds is followed by one
+/// back to f32. The types of memory stay, which stand with the buffers.
 void widenHalves(mlir::Block &body);
 
 /// The integer type whose bits a half is loaded and stored as; other types themselves.

@@ -7,29 +7,21 @@
 
 #include "runtime/kernels/blas/BlasLibrary.h"
 
+#include "runtime/kernels/vector/VectorKernels.h"
+
 #include <cstdlib>
 #include <dlfcn.h>
+#include <string_view>
 
 namespace dtcc::rt {
 namespace {
 
-/// The kernels of OpenBLAS for the processor at hand. Left to itself, 0.3.21 takes those of AVX2 on processors that are
-/// younger than it is. Null: as it chooses.
-const char *openBlasCore() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl"))
-    return "SkylakeX";
-#endif
-  return nullptr;
-}
-
 Sgemm openOpenBlas() {
-  // Both are read while the library is opened. What the user has set stays.
+  // Variables that are read while the library is opened, and left as they are if the user has set them. On processors
+  // that are younger than it is, OpenBLAS 0.3.21 takes kernels of AVX2 by itself.
   constexpr int keep = 0;
-  if (const char *core = openBlasCore())
-    setenv("OPENBLAS_CORETYPE", core, keep);
+  if (std::string_view(vectorKernels().name) == "avx512")
+    setenv("OPENBLAS_CORETYPE", "SkylakeX", keep);
   setenv("OPENBLAS_NUM_THREADS", "1", keep);
   void *handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   if (!handle)

@@ -83,7 +83,7 @@ bool suitsBlas(const ProductProblem &p) {
 }
 
 void blasProduct(Sgemm sgemm, ThreadTeam &team, const ProductProblem &p) {
-  // As many matrices as threads are shared out whole.
+  // Threads take whole matrices if there are enough of them.
   const Grid grid = p.g >= team.threads() ? Grid{1, 1} : gridOf(p, team.threads());
   const int64_t parts = grid.rows * grid.columns;
   team.parallelFor(p.g * parts, 1, [&](int64_t begin, int64_t end) {

@@ -350,3 +350,11 @@ func.func @grouped(%x: tensor<2x3xbf16>, %w: tensor<4x5x3xf32>, %i: tensor<2xi64
   %0 = graph.grouped_contract "nc,efc->nf" rows "n" %x, %w, %i : (tensor<2x3xbf16>, tensor<4x5x3xf32>, tensor<2xi64>) -> tensor<2x5xf32>
   return
 }
+
+// -----
+
+func.func @rounding(%x: tensor<2xbf16>) {
+  // expected-error @below {{rounds a float to bf16 or f16, got: 'bf16' to 'f32'}}
+  %0 = graph.cast %x {rounds} : (tensor<2xbf16>) -> tensor<2xf32>
+  return
+}

@@ -91,8 +91,8 @@ struct Trial {
 const Sizes sizesList[] = {{1, 1, 1, 1},      {1, 1, 70, 33},  {1, 33, 1, 17},  {1, 5, 3, 1},      {1, 64, 48, 96},
                            {1, 130, 65, 300}, {3, 17, 19, 23}, {4, 32, 16, 64}, {1, 260, 1024, 9}, {1, 530, 40, 200}};
 
-TEST(Matmul, MatchesItsDefinition) {
-  ThreadTeam team(2);
+/// Calls `check` with each problem of all layouts and sizes, with and without a bias, that overwrites or adds.
+template <typename Fn> void forEachTrial(Fn check) {
   for (const Layout &layout : layouts)
     for (const Sizes &s : sizesList)
       for (bool biased : {false, true})
@@ -100,19 +100,26 @@ TEST(Matmul, MatchesItsDefinition) {
           SCOPED_TRACE(testing::Message() << layout.name << " " << s.g << "x" << s.m << "x" << s.n << "x" << s.k
                                           << " bias " << biased << " accumulate " << accumulate);
           Trial trial(s, layout, biased, accumulate);
-          TeamScratch scratch(2);
-          Matmul matmul(trial.p, vectorKernels(), scratch);
-          matmul.run(team, scratch, trial.p);
-          trial.check();
-          // A second run, with other addresses, gives the same result.
-          trial.out = trial.start;
-          Box moved = trial.lhs;
-          trial.lhs.fill(0);
-          trial.attach();
-          trial.p.lhs = moved.data();
-          matmul.run(team, scratch, trial.p);
-          trial.check();
+          check(trial);
         }
+}
+
+TEST(Matmul, MatchesItsDefinition) {
+  ThreadTeam team(2);
+  forEachTrial([&](Trial &trial) {
+    TeamScratch scratch(2);
+    Matmul matmul(trial.p, vectorKernels(), scratch);
+    matmul.run(team, scratch, trial.p);
+    trial.check();
+    // A second run, with other addresses, gives the same result.
+    trial.out = trial.start;
+    Box moved = trial.lhs;
+    trial.lhs.fill(0);
+    trial.attach();
+    trial.p.lhs = moved.data();
+    matmul.run(team, scratch, trial.p);
+    trial.check();
+  });
 }
 
 TEST(Matmul, SharesOneRightOperandAmongABatch) {
@@ -183,18 +190,12 @@ TEST(Matmul, PartsOfABlasAreTheWholeProduct) {
   ThreadTeam team(4);
   TeamScratch scratch(4);
   int taken = 0;
-  for (const Layout &layout : layouts)
-    for (const Sizes &s : sizesList)
-      for (bool biased : {false, true})
-        for (bool accumulate : {false, true}) {
-          SCOPED_TRACE(testing::Message() << layout.name << " " << s.g << "x" << s.m << "x" << s.n << "x" << s.k
-                                          << " bias " << biased << " accumulate " << accumulate);
-          Trial trial(s, layout, biased, accumulate);
-          Matmul matmul(trial.p, vectorKernels(), scratch, ProductMethod::OpenBlas);
-          taken += matmul.method() == ProductMethod::OpenBlas;
-          matmul.run(team, scratch, trial.p);
-          trial.check();
-        }
+  forEachTrial([&](Trial &trial) {
+    Matmul matmul(trial.p, vectorKernels(), scratch, ProductMethod::OpenBlas);
+    taken += matmul.method() == ProductMethod::OpenBlas;
+    matmul.run(team, scratch, trial.p);
+    trial.check();
+  });
   EXPECT_GT(taken, 200);
 }
 
