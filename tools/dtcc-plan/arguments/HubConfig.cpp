@@ -17,8 +17,9 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/WithColor.h"
 #include <memory>
+#include <mutex>
 
 using namespace dtcc;
 using llvm::StringRef;
@@ -204,8 +205,12 @@ llvm::Expected<cost::Transformer> dtcc::readHubConfig(StringRef text) {
     return llvm::createStringError(path.str() + ": a configuration must be a JSON object");
   // A model of text and images has the configuration of its decoder inside its own.
   if (const llvm::json::Object *text = config->getObject("text_config")) {
-    llvm::errs() << "dtcc-plan: note: " << path
-                 << ": the decoder of text_config is taken, without what else the model has\n";
+    // Commands that compare clusters read the one --transformer for each of them.
+    static std::once_flag told;
+    std::call_once(told, [&] {
+      llvm::WithColor::note(llvm::errs(), "dtcc-plan")
+          << path << ": the decoder of text_config is taken, without what else the model has\n";
+    });
     config = text;
   }
   llvm::Expected<cost::Transformer> model = Reader(path, *config).read();
