@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/HalfFloat.h"
 #include "runtime/kernels/Attention.h"
 #include "runtime/kernels/CrossEntropy.h"
 #include "runtime/kernels/Embedding.h"
@@ -96,11 +97,7 @@ template <typename Fn> void measure(const std::string &name, double amount, cons
 /// `x` rounded to bf16.
 std::vector<uint16_t, ArenaAllocator<uint16_t>> halves(const Floats &x) {
   std::vector<uint16_t, ArenaAllocator<uint16_t>> rounded(x.size());
-  for (size_t i = 0; i < x.size(); ++i) {
-    uint32_t bits;
-    std::memcpy(&bits, &x[i], sizeof bits);
-    rounded[i] = static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-  }
+  std::transform(x.begin(), x.end(), rounded.begin(), toBF16);
   return rounded;
 }
 

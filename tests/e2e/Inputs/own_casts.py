@@ -5,6 +5,7 @@ loss with that of numpy, which rounds where the model says."""
 import json
 import sys
 
+import ml_dtypes
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -15,9 +16,8 @@ weight = numpy.linspace(0.5, 1.5, 8, dtype=numpy.float32)
 
 
 def rounded(cells):
-    """To bf16 and back: to nearest, even where two are as near."""
-    bits = numpy.ascontiguousarray(cells, numpy.float32).view(numpy.uint32)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(numpy.uint32).view(numpy.float32)
+    """To bf16 and back."""
+    return cells.astype(ml_dtypes.bfloat16).astype(numpy.float32)
 
 
 if len(sys.argv) > 1:
