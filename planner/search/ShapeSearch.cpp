@@ -228,7 +228,8 @@ private:
   };
   void forAll(size_t count, const std::function<void(size_t)> &each);
   void boundAll();
-  bool isInfeasible(const Bounded &bounded);
+  /// Counts the shapes if none of them fits; whether that is so.
+  bool countInfeasible(const Bounded &bounded);
   /// Keeps what may fit, and counts what does not.
   void push(Bounded bounded);
   Bounded pop();
@@ -283,19 +284,18 @@ void BestFirst::boundAll() {
     each.bound = each.count == 1 ? pricer.bound(shapeOf(each))
                                  : pricer.boundBetween(shapeOf(each), shapeOf(each, each.count - 1));
   });
-  std::erase_if(open, [&](const Bounded &each) { return isInfeasible(each); });
+  std::erase_if(open, [&](const Bounded &each) { return countInfeasible(each); });
   std::make_heap(open.begin(), open.end(), std::greater<>());
 }
 
-/// Whether no shape fits, which is counted.
-bool BestFirst::isInfeasible(const Bounded &bounded) {
+bool BestFirst::countInfeasible(const Bounded &bounded) {
   const bool fits = std::isfinite(bounded.bound);
   result.infeasible += fits ? 0 : bounded.count;
   return !fits;
 }
 
 void BestFirst::push(Bounded bounded) {
-  if (isInfeasible(bounded))
+  if (countInfeasible(bounded))
     return;
   open.push_back(bounded);
   std::push_heap(open.begin(), open.end(), std::greater<>());
