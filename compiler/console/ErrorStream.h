@@ -23,9 +23,10 @@ llvm::raw_ostream &errorStream();
 /// Tells `message` there.
 mlir::LogicalResult wrong(const llvm::Twine &message);
 
-/// Lets a crash say in front of its stack that the tool is at fault, not its input, and what a report needs. A file
-/// that grows beyond the limit of file sizes (ulimit -f) is no crash. LLVM's own handlers must be there before.
-void prepareForCrashes();
+/// Lets a crash of any thread say in front of its stack that the tool is at fault, not its input, and what a report
+/// needs: `command`, the tool and its arguments, among it. A file that grows beyond the limit of file sizes (ulimit -f)
+/// is no crash. LLVM's own handlers must be there before.
+void prepareForCrashes(llvm::ArrayRef<const char *> command);
 
 } // namespace dtcc
 

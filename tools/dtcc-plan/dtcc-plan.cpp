@@ -204,7 +204,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   endOnInterrupt(kInterrupted);
   setToolName("dtcc-plan");
-  prepareForCrashes();
+  prepareForCrashes(llvm::ArrayRef<const char *>(argv, argc));
   std::string names;
   for (const Command &known : kCommands)
     names += (names.empty() ? "" : &known == std::end(kCommands) - 1 ? " or " : ", ") + known.name.str();

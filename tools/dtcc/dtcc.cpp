@@ -71,7 +71,7 @@ static int compile(std::vector<Options> &worlds, OutputFiles &files, const char 
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  prepareForCrashes();
+  prepareForCrashes(llvm::ArrayRef<const char *>(argv, argc));
   endOnInterrupt(kInterrupted);
   Options options;
   if (failed(parseOptions(argc, argv, options)))
