@@ -18,6 +18,7 @@ import sys
 from unittest import mock
 
 import torch
+from torch._higher_order_ops import utils as higher_order
 from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.export import _patches
@@ -29,6 +30,7 @@ from . import formulas
 from .losses import ExportError
 
 aten = torch.ops.aten
+CONTROL_FLOW = higher_order._hop_compile_and_call
 TRACED_EXPERTS = ("batched_mm", "eager")
 
 
@@ -407,6 +409,12 @@ def flexible(query, key, value, score_mod, block_mask, scale, options):
     return result, scores.logsumexp(-1) / math.log(2), scores.amax(-1)
 
 
+def compiled_control_flow(*operands, **options):
+    """A loop or a branch of PyTorch's operators (while_loop, cond), which a trace reads by compiling it, whatever else is compiled."""
+    with torch.compiler.set_stance("default"):
+        return CONTROL_FLOW(*operands, **options)
+
+
 @contextlib.contextmanager
 def plain_flex_attention():
     """Within it, flex_attention is computed by operators, which PyTorch's kernels for GPUs leave to a compiler, and functions that
@@ -415,5 +423,6 @@ def plain_flex_attention():
         for name, form in (("flex_attention_hop", flexible), ("_validate_device", lambda *_: None),
                            ("_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)):
             replaced.enter_context(mock.patch.object(flex, name, form))
+        replaced.enter_context(mock.patch.object(higher_order, "_hop_compile_and_call", compiled_control_flow))
         replaced.enter_context(torch.compiler.set_stance("force_eager"))
         yield
