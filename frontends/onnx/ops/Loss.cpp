@@ -14,6 +14,7 @@
 #include "frontends/onnx/emit/Indexing.h"
 #include "frontends/onnx/emit/Logic.h"
 #include "frontends/onnx/emit/Reductions.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -62,11 +63,21 @@ static void unsliceShifted(Emitter &emit, Tensor &logits, Tensor &labels, std::o
   labels = emit.fromValue(graph::ShiftOp::create(builder, emit.getLoc(), ids, labelsCut.getX(), dim, 1, *ignoreIndex));
 }
 
+/// The end of a message about labels that do not suit `rows` (cells, a row of classes each): ", got: [48] for [20, 7]".
+static std::string gotShapes(const Tensor &labels, const Tensor &rows) {
+  auto sizes = [](const Tensor &x) {
+    return llvm::join(llvm::map_range(shapeOf(x), [](int64_t size) { return std::to_string(size); }), ", ");
+  };
+  return ", got: " + std::string(isFloat(labels) ? "floats " : "") + "[" + sizes(labels) + "] for [" + sizes(rows) +
+         "]";
+}
+
 Tensor dtcc::onnx::crossEntropy(Emitter &emit, Tensor logits, Tensor labels, std::optional<int64_t> ignoreIndex) {
   if (!logits || !labels)
     return nullptr;
   if (rankOf(logits) < 1 || !isFloat(logits) || isFloat(labels) || shapeOf(logits).drop_back() != shapeOf(labels))
-    return emit.error("labels must be integers of the shape of the logits without their classes");
+    return emit.error("labels must be integers of the shape of the logits without their classes" +
+                      gotShapes(labels, logits));
   unsliceShifted(emit, logits, labels, ignoreIndex);
   OpBuilder &builder = emit.getBuilder();
   auto scalar = RankedTensorType::get({}, builder.getF32Type());
@@ -103,7 +114,8 @@ static LogicalResult finishRows(OpBinder &node, const Tensor &logs, StringRef re
   Tensor labels = node.input(1), weights = node.input(2);
   if (isFloat(labels) || shapeOf(logs).drop_back() != shapeOf(labels) ||
       (weights && shapeOf(weights) != shapeOf(logs).take_back()))
-    return node.error("labels must be integers of the shape of the scores without their classes, weights one a class");
+    return node.error("labels must be integers of the shape of the scores without their classes, weights one a class" +
+                      gotShapes(labels, logs));
   int64_t classes = shapeOf(logs).back(), last = rankOf(labels);
   // An ignored label names no class.
   Tensor flags = oneHot(emit, labels, classes, last);

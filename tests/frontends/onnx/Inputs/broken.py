@@ -272,7 +272,9 @@ for attributes, expected in (({}, "must have a shape"), ({"shape": [2, -3]}, "sh
     refused("drawn", model([node("RandomNormal", [], ["y"], **attributes)]), expected)
 refused("coins", model([node("Bernoulli", ["x"], ["y"])], inputs=whole), "must have a float operand")
 labels = [value("x", [2, 3]), value("l", [3], TensorProto.INT64), value("w", [3])]
-refused("labels", model([node("SoftmaxCrossEntropyLoss", ["x", "l", "w"], ["y"])], inputs=labels), "labels must be integers")
+refused("labels", model([node("SoftmaxCrossEntropyLoss", ["x", "l", "w"], ["y"])], inputs=labels), "weights one a class, got: [3] for [2, 3]")
+refused("label_floats", model([node("SoftmaxCrossEntropyLoss", ["x", "w"], ["y"])], inputs=labels), "labels must be integers of the shape of the logits "
+        "without their classes, got: floats [3] for [2, 3]")
 refused("logs", model([node("NegativeLogLikelihoodLoss", ["l", "l"], ["y"])], inputs=labels), "must be floats")
 
 # Results that nobody could count the cells of.
