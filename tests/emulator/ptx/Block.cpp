@@ -19,7 +19,8 @@ Block::Block(const Program &program, const Launch &launch, DeviceMemory &memory,
   int count = (threads + kWarpSize - 1) / kWarpSize;
   locals.resize(size_t(count) * kWarpSize * program.localBytes);
   if (launch.checkRaces)
-    touches.resize(shared.size());
+    for (std::vector<uint32_t> *stamps : {&touches.writes, &touches.reads})
+      stamps->resize(shared.size());
   warps.reserve(size_t(count));
   for (int number = 0; number < count; ++number)
     warps.emplace_back(*this, number);
@@ -141,7 +142,7 @@ bool Block::releaseBarriers() {
         warp.atBarrier &= ~(1u << lane);
       }
     barriers[id].arrived = 0;
-    ++time;
+    nextInterval();
     released = true;
   }
   return released;
@@ -174,30 +175,74 @@ void Block::reportDeadlock() {
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-void Block::noteShared(const Warp &warp, const Code &, int lane, uint64_t offset, unsigned bytes, bool write) {
-  auto me = int16_t(warp.number);
-  for (uint64_t i = offset; i < offset + bytes; ++i) {
-    Touch &touch = touches[i];
-    bool written = touch.writeTime == time && touch.writer != me;
-    bool read = touch.readTime == time && touch.reader != me;
-    if (written || (write && read)) {
-      int16_t other = written ? touch.writer : touch.reader;
-      throw LaneProblem{Fault::Launch, lane,
-                        std::string(write ? "it writes" : "it reads") + " byte " + std::to_string(i) +
-                            " of shared memory, which " +
-                            (other == kMany ? "other warps" : "warp " + std::to_string(other)) + " " +
-                            (written ? "wrote" : "read") + " since the last barrier"};
-    }
-    if (write) {
-      touch.writeTime = time;
-      touch.writer = me;
-    } else if (touch.readTime != time) {
-      touch.readTime = time;
-      touch.reader = me;
-    } else if (touch.reader != me) {
-      touch.reader = kMany;
-    }
+/// Whether another warp touched one of `count` bytes since the last barrier, and one of the two writes.
+template <unsigned count> static bool racing(const Block::Touches &touches, uint32_t mine, uint64_t first, bool write) {
+  const uint32_t *writes = &touches.writes[first], *reads = &touches.reads[first];
+  uint32_t found = 0;
+  for (unsigned i = 0; i < count; ++i)
+    found |= uint32_t(Block::isOfAnother(writes[i], mine)) | uint32_t(write && Block::isOfAnother(reads[i], mine));
+  return found;
+}
+
+template <unsigned count> static void touch(Block::Touches &touches, uint32_t mine, uint64_t first, bool write) {
+  uint32_t *stamps = write ? &touches.writes[first] : &touches.reads[first];
+  for (unsigned i = 0; i < count; ++i)
+    stamps[i] = Block::isOfAnother(stamps[i], mine) ? mine | Block::kMany : mine;
+}
+
+template <unsigned count>
+void Block::noteShared(const Warp &warp, uint32_t lanes, const uint64_t *offsets, bool write) {
+  const uint32_t mine = time << kWarpBits | uint32_t(warp.number);
+  uint64_t noted = ~0ull;
+  for (uint32_t left = lanes; left; left &= left - 1) {
+    int lane = std::countr_zero(left);
+    // Lanes that read one place for all are alike.
+    if (offsets[lane] == noted)
+      continue;
+    noted = offsets[lane];
+    if (racing<count>(touches, mine, offsets[lane], write))
+      reportRace(mine, lane, offsets[lane], write);
+    touch<count>(touches, mine, offsets[lane], write);
   }
+}
+
+void Block::noteShared(const Warp &warp, uint32_t lanes, const uint64_t *offsets, unsigned bytes, bool write) {
+  switch (bytes) {
+  case 1:
+    return noteShared<1>(warp, lanes, offsets, write);
+  case 2:
+    return noteShared<2>(warp, lanes, offsets, write);
+  case 4:
+    return noteShared<4>(warp, lanes, offsets, write);
+  case 8:
+    return noteShared<8>(warp, lanes, offsets, write);
+  case 16:
+    return noteShared<16>(warp, lanes, offsets, write);
+  default:
+    return noteShared<32>(warp, lanes, offsets, write);
+  }
+}
+
+void Block::reportRace(uint32_t mine, int lane, uint64_t offset, bool write) const {
+  for (uint64_t at = offset;; ++at) {
+    bool written = isOfAnother(touches.writes[at], mine);
+    if (!written && !(write && isOfAnother(touches.reads[at], mine)))
+      continue;
+    uint32_t other = (written ? touches.writes : touches.reads)[at] & kMany;
+    throw LaneProblem{Fault::Launch, lane,
+                      std::string(write ? "it writes" : "it reads") + " byte " + std::to_string(at) +
+                          " of shared memory, which " +
+                          (other == kMany ? "other warps" : "warp " + std::to_string(other)) + " " +
+                          (written ? "wrote" : "read") + " since the last barrier"};
+  }
+}
+
+void Block::nextInterval() {
+  if (++time < 1u << (32 - kWarpBits))
+    return;
+  std::fill(touches.writes.begin(), touches.writes.end(), 0);
+  std::fill(touches.reads.begin(), touches.reads.end(), 0);
+  time = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -208,7 +253,7 @@ void Block::run(uint64_t block) {
   index[0] = uint32_t(block % launch.grid[0]);
   index[1] = uint32_t(block / launch.grid[0] % launch.grid[1]);
   index[2] = uint32_t(block / launch.grid[0] / launch.grid[1]);
-  ++time;
+  nextInterval();
   // Unwritten shared memory holds NaN.
   std::fill(shared.begin(), shared.end(), char(0xff));
   for (Barrier &barrier : barriers)

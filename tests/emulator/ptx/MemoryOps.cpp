@@ -56,16 +56,19 @@ Type fillAccess(Decoder &decoder, const Instruction &instruction, Code &code, st
 /// width: bytes of the registers. flag: fill them with the sign.
 template <class T> void load(Warp &warp, const Code &code, uint32_t lanes) {
   const uint32_t *places = &warp.program().places[code.list];
-  forLanes(lanes, [&](int lane) {
-    const char *from = warp.memory(code, lane, warp.addressOf(code, lane), code.bytes * code.count, false);
-    for (unsigned i = 0; i < code.count; ++i)
-      std::memcpy(warp.at<T>(places[i]) + lane, from + i * sizeof(T), sizeof(T));
-  });
+  char *from[kWarpSize];
+  warp.memory(code, lanes, code.bytes * code.count, false, from);
+  for (unsigned i = 0; i < code.count; ++i) {
+    T *to = warp.at<T>(places[i]);
+    forLanes(lanes, [&](int lane) { std::memcpy(to + lane, from[lane] + i * sizeof(T), sizeof(T)); });
+  }
 }
 void loadWider(Warp &warp, const Code &code, uint32_t lanes) {
   const uint32_t *places = &warp.program().places[code.list];
+  char *all[kWarpSize];
+  warp.memory(code, lanes, code.bytes * code.count, false, all);
   forLanes(lanes, [&](int lane) {
-    const char *from = warp.memory(code, lane, warp.addressOf(code, lane), code.bytes * code.count, false);
+    const char *from = all[lane];
     for (unsigned i = 0; i < code.count; ++i) {
       bool negative = code.flag && from[(i + 1) * code.bytes - 1] < 0;
       char cell[16];
@@ -78,18 +81,21 @@ void loadWider(Warp &warp, const Code &code, uint32_t lanes) {
 
 template <class T> void store(Warp &warp, const Code &code, uint32_t lanes) {
   const uint32_t *places = &warp.program().places[code.list];
+  char *to[kWarpSize];
+  warp.memory(code, lanes, code.bytes * code.count, true, to);
+  // Lanes one after the other: the last one's bytes stay where several write to one place.
   forLanes(lanes, [&](int lane) {
-    char *to = warp.memory(code, lane, warp.addressOf(code, lane), code.bytes * code.count, true);
     for (unsigned i = 0; i < code.count; ++i)
-      std::memcpy(to + i * sizeof(T), warp.at<T>(places[i]) + lane, sizeof(T));
+      std::memcpy(to[lane] + i * sizeof(T), warp.at<T>(places[i]) + lane, sizeof(T));
   });
 }
 void storeNarrower(Warp &warp, const Code &code, uint32_t lanes) {
   const uint32_t *places = &warp.program().places[code.list];
+  char *to[kWarpSize];
+  warp.memory(code, lanes, code.bytes * code.count, true, to);
   forLanes(lanes, [&](int lane) {
-    char *to = warp.memory(code, lane, warp.addressOf(code, lane), code.bytes * code.count, true);
     for (unsigned i = 0; i < code.count; ++i)
-      std::memcpy(to + i * code.bytes, warp.at<char>(places[i]) + lane * code.width, code.bytes);
+      std::memcpy(to[lane] + i * code.bytes, warp.at<char>(places[i]) + lane * code.width, code.bytes);
   });
 }
 

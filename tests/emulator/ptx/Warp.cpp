@@ -93,8 +93,11 @@ char *Warp::memory(const Code &code, int lane, uint64_t address, unsigned bytes,
                         describe() + "offset " + std::to_string(int64_t(offset)) +
                             " of shared memory, of which the block has " + std::to_string(block.shared.size()) +
                             " bytes"};
-    if (block.launch.checkRaces && !code.atomic)
-      block.noteShared(*this, code, lane, offset, bytes, write);
+    if (block.launch.checkRaces && !code.atomic) {
+      uint64_t offsets[kWarpSize];
+      offsets[lane] = offset;
+      block.noteShared(*this, 1u << lane, offsets, bytes, write);
+    }
     return block.shared.data() + offset;
   }
   case Space::Local: {
@@ -124,6 +127,54 @@ char *Warp::memory(const Code &code, int lane, uint64_t address, unsigned bytes,
     lastRange = range;
   }
   return reinterpret_cast<char *>(address + lastRange.shift);
+}
+
+void Warp::memory(const Code &code, uint32_t lanes, unsigned bytes, bool write, char *(&found)[kWarpSize]) {
+  uint64_t addresses[kWarpSize];
+  for (int lane = 0; lane < kWarpSize; ++lane)
+    addresses[lane] = addressOf(code, lane);
+  // All lanes touch what the first one does, nearly always: one range of device memory, or shared memory.
+  uint64_t first = addresses[std::countr_zero(lanes)];
+  bool generic = code.space == Space::Generic;
+  bool isShared = code.space == Space::Shared || (generic && (first & kWindowMask) == kSharedWindow);
+  Range range;
+  if (isShared) {
+    uint64_t start = kSharedStart + (generic ? kSharedWindow : 0);
+    range = {start, block.shared.size(), reinterpret_cast<uint64_t>(block.shared.data()) - start};
+  } else if (generic || code.space == Space::Global) {
+    Range &last = ranges[size_t(&code - program().code.data()) % std::size(ranges)];
+    if (!last.holds(first, bytes))
+      last = block.device.find(first);
+    range = last;
+  } else if (code.space == Space::Param && !write) {
+    range = {0, program().parameterBytes, reinterpret_cast<uint64_t>(block.parameters)};
+  }
+  // A sign in `outside` is that of a lane before the range or behind it: vectors have no comparison of such numbers.
+  uint64_t limit = range.bytes - bytes, outside = limit, low = 0;
+  if (lanes == ~0u)
+    for (uint64_t address : addresses) {
+      uint64_t offset = address - range.start;
+      outside |= offset | (limit - offset);
+      low |= address;
+    }
+  else
+    forLanes(lanes, [&](int lane) {
+      uint64_t offset = addresses[lane] - range.start;
+      outside |= offset | (limit - offset);
+      low |= addresses[lane];
+    });
+  bool whole = int64_t(outside) >= 0 && (low & (bytes - 1)) == 0;
+  if (!whole) {
+    forLanes(lanes, [&](int lane) { found[lane] = memory(code, lane, addresses[lane], bytes, write); });
+    return;
+  }
+  for (int lane = 0; lane < kWarpSize; ++lane)
+    found[lane] = reinterpret_cast<char *>(addresses[lane] + range.shift);
+  if (!isShared || !block.launch.checkRaces)
+    return;
+  for (uint64_t &address : addresses)
+    address -= range.start;
+  block.noteShared(*this, lanes, addresses, bytes, write);
 }
 
 //===----------------------------------------------------------------------===//

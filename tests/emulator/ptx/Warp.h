@@ -43,6 +43,8 @@ public:
   [[noreturn]] void fail(Fault fault, int lane, uint32_t at, const std::string &what) const;
 
   template <class T> T *at(uint32_t place) { return reinterpret_cast<T *>(frame + place); }
+  /// The bytes behind the addresses that the lanes have, in `found`, or a LaneProblem.
+  void memory(const Code &code, uint32_t lanes, unsigned bytes, bool write, char *(&found)[kWarpSize]);
   /// The bytes behind an address, or a LaneProblem.
   char *memory(const Code &code, int lane, uint64_t address, unsigned bytes, bool write);
   char *local(int lane);
@@ -85,6 +87,8 @@ private:
 
   std::vector<Copies> asynchronous;
   Range lastRange{};
+  /// Ranges of device memory that instructions of these numbers, modulo the size, met last.
+  Range ranges[64] = {};
 };
 
 /// One block: its shared memory, warps and barriers.
@@ -107,20 +111,30 @@ public:
     uint32_t arrived = 0;
   };
   Barrier barriers[16];
-  void noteShared(const Warp &warp, const Code &code, int lane, uint64_t offset, unsigned bytes, bool write);
+  /// Notes that the lanes of a warp touch `bytes` at `offsets` of shared memory; a LaneProblem if that is a race.
+  void noteShared(const Warp &warp, uint32_t lanes, const uint64_t *offsets, unsigned bytes, bool write);
+
+  /// Who wrote and read each byte of shared memory last: a stamp of the interval between two barriers, and below it
+  /// the warp, or kMany.
+  struct Touches {
+    std::vector<uint32_t> writes, reads;
+  };
+  static constexpr unsigned kWarpBits = 6;
+  static constexpr uint32_t kMany = (1u << kWarpBits) - 1;
+  /// Whether another warp made a stamp in the interval of `mine`.
+  static bool isOfAnother(uint32_t stamp, uint32_t mine) { return stamp != mine && (stamp ^ mine) <= kMany; }
 
 private:
   bool releaseBarriers();
   [[noreturn]] void reportDeadlock();
   void fillSpecials(Warp &warp);
 
-  /// Who touched a byte of shared memory since the last barrier.
-  struct Touch {
-    uint32_t writeTime = 0, readTime = 0;
-    int16_t writer = -1, reader = -1;
-  };
-  static constexpr int16_t kMany = -2;
-  std::vector<Touch> touches;
+  template <unsigned count> void noteShared(const Warp &warp, uint32_t lanes, const uint64_t *offsets, bool write);
+  [[noreturn]] void reportRace(uint32_t mine, int lane, uint64_t offset, bool write) const;
+  /// Stamps of other intervals say nothing of the one that begins.
+  void nextInterval();
+
+  Touches touches;
   uint32_t time = 1;
 };
 

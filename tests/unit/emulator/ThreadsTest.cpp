@@ -98,6 +98,19 @@ TEST(Threads, BarriersOrderSharedMemory) {
                     64)
                 .find("it reads byte 0 of shared memory, which warp 0 wrote since the last barrier"),
             std::string::npos);
+  // A write behind reads of two warps, by one of them.
+  EXPECT_NE(
+      problem(".shared .align 4 .b8 s[4];\nsetp.eq.u32 %p1, %r0, 40;\nld.shared.b32 %r1, [s];\n"
+              "@%p1 st.shared.b32 [s], 1;",
+              64)
+          .find("thread (40, 0, 0) of block (0, 0, 0): it writes byte 0 of shared memory, which other warps read"),
+      std::string::npos);
+  // Warps may write neighbouring bytes of a word, and one thread of a warp what all of it read.
+  EXPECT_EQ(problem(".shared .align 4 .b8 s[4];\nshr.u32 %r1, %r0, 5; cvt.u64.u32 %d6, %r1; mov.b64 %d5, s;\n"
+                    "add.s64 %d5, %d5, %d6; setp.eq.u32 %p1, %r0, 40;\nld.shared.b8 %r2, [%d5];\n"
+                    "@%p1 st.shared.b8 [%d5], %r0;",
+                    64),
+            "");
 }
 
 TEST(Threads, ThatNeverMeetAreNamed) {
@@ -116,6 +129,8 @@ TEST(Threads, AccessesAreChecked) {
   EXPECT_NE(outside.find("thread (0, 0, 0) of block (0, 0, 0): a write of 4 bytes at 0x"), std::string::npos)
       << outside;
   EXPECT_NE(outside.find("outside of all device memory; the allocation before it has 1024 bytes"), std::string::npos);
+  EXPECT_NE(problem("st.global.b32 [%d4+900], %r0;", 32).find("thread (31, 0, 0) of block (0, 0, 0): a write of 4"),
+            std::string::npos);
   EXPECT_NE(problem("setp.eq.u32 %p1, %r0, 3;\n@%p1 ld.global.b32 %r1, [8];", 32).find("thread (3, 0, 0)"),
             std::string::npos);
   std::string vector = problem("ld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%d3];", 32, emulator::Fault::Misaligned);
