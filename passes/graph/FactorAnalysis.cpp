@@ -81,40 +81,43 @@ static void equateReshape(ReshapeOp op, Factoring &factoring) {
   }
 }
 
-/// The one dimension that a slice cuts with stride 1, or -1.
+/// The one dimension that a slice cuts, or -1.
 static int64_t slicedDim(SliceOp op) {
   int64_t found = -1;
   for (int64_t dim = 0, rank = shapeOf(op.getX()).size(); dim < rank; ++dim) {
     if (shapeOf(op.getX())[dim] == shapeOf(op.getY())[dim] && op.getOffsets()[dim] == 0 && op.getStrides()[dim] == 1)
       continue;
-    if (found >= 0 || op.getStrides()[dim] != 1)
+    if (found >= 0)
       return -1;
     found = dim;
   }
   return found;
 }
 
-/// Slices of `x` along `dim`, by offset, that tile it in equal parts: an unstack.
-static void equateSplit(Value x, int64_t dim, MutableArrayRef<SliceOp> slices, Factoring &factoring) {
+/// Slices of `x` along `dim` that tile it in equal parts: an unstack. The parts lie one behind the other if `stride` is
+/// 1, and cell by cell in turns, as x[::2] and x[1::2], if it is their number.
+static void equateSplit(Value x, int64_t dim, int64_t stride, MutableArrayRef<SliceOp> slices, Factoring &factoring) {
   int64_t whole = shapeOf(x)[dim], part = shapeOf(slices.front().getY())[dim],
           count = whole / std::max<int64_t>(part, 1);
-  SplitGroup group{x, dim, SmallVector<Value>(count), 0};
-  if (part < 1 || count < 2 || whole % part != 0)
+  bool inTurns = stride > 1;
+  SplitGroup group{x, dim, SmallVector<Value>(count), 0, inTurns};
+  if (part < 1 || count < 2 || whole % part != 0 || (inTurns && stride != count))
     return;
+  const int64_t apart = inTurns ? 1 : part;
   for (SliceOp slice : slices) {
     int64_t offset = slice.getOffsets()[dim];
-    if (shapeOf(slice.getY())[dim] != part || offset % part != 0)
+    if (shapeOf(slice.getY())[dim] != part || offset % apart != 0)
       return;
     // A second slice of a part that is already taken stays a slice of its own.
-    if (!group.parts[offset / part])
-      group.parts[offset / part] = slice.getY();
+    if (!group.parts[offset / apart])
+      group.parts[offset / apart] = slice.getY();
   }
   if (llvm::is_contained(group.parts, Value()))
     return;
   size_t mark = factoring.classes.mark();
   group.count = factoring.classes.create(count);
-  SmallVector<Id> split = {group.count};
-  llvm::append_range(split, factoring.values[group.parts[0]][dim]);
+  SmallVector<Id> split(ArrayRef<Id>(factoring.values[group.parts[0]][dim]));
+  split.insert(inTurns ? split.end() : split.begin(), group.count);
   bool fits = factoring.classes.unify(factoring.values[x][dim], split);
   for (Value other : ArrayRef(group.parts).drop_front())
     fits = fits && factoring.classes.unify(factoring.values[group.parts[0]][dim], factoring.values[other][dim]);
@@ -176,13 +179,13 @@ Factoring dtcc::graph::analyzeDimensions(ModuleOp module) {
     if (auto reshape = dyn_cast<ReshapeOp>(op))
       equateReshape(reshape, factoring);
 
-  llvm::MapVector<std::pair<Value, int64_t>, SmallVector<SliceOp>> cuts;
+  llvm::MapVector<std::tuple<Value, int64_t, int64_t>, SmallVector<SliceOp>> cuts;
   for (Operation *op : ops)
     if (auto slice = dyn_cast<SliceOp>(op))
       if (int64_t dim = slicedDim(slice); dim >= 0)
-        cuts[{slice.getX(), dim}].push_back(slice);
+        cuts[{slice.getX(), dim, slice.getStrides()[dim]}].push_back(slice);
   for (auto &[place, slices] : cuts)
-    equateSplit(place.first, place.second, slices, factoring);
+    equateSplit(std::get<0>(place), std::get<1>(place), std::get<2>(place), slices, factoring);
   for (Operation *op : ops)
     if (auto join = dyn_cast<ConcatOp>(op))
       equateJoin(join, factoring);

@@ -220,8 +220,9 @@ static void rewriteSlice(Operation *op, FactoredValues &values) {
       return;
     // All parts at once, where the first stands. The counting class is merged if something split it.
     SmallVector<int64_t> shape(values.type(x).getShape());
-    int64_t at = llvm::to_vector(values.positions(x, group.dim))[0];
     SmallVector<Id> count = values.getFactoring().classes.leaves(group.count);
+    SmallVector<int64_t> positions = values.positions(x, group.dim);
+    int64_t at = group.inTurns ? positions.back() + 1 - int64_t(count.size()) : positions.front();
     shape.erase(shape.begin() + at, shape.begin() + at + count.size());
     shape.insert(shape.begin() + at, group.parts.size());
     Value whole = values.reshape(values.get(x), RankedTensorType::get(shape, values.type(x).getElementType()));

@@ -29,8 +29,9 @@ struct SplitGroup {
   mlir::Value x;
   int64_t dim;
   llvm::SmallVector<mlir::Value> parts;
-  /// The new outer class that counts the parts.
+  /// The new class that counts the parts: the outer one, or the inner one of parts whose cells lie in turns.
   DimensionClasses::Id count;
+  bool inTurns;
 };
 
 /// Result of the analysis of a module.

@@ -19,6 +19,22 @@ func.func @flattened(%x: tensor<2x5x12xf32>) -> tensor<2x5x3x8xf32> {
 
 // -----
 
+// Slices that take cells in turns are one unstack of an inner dimension; one of them alone stays a slice.
+// CHECK-LABEL: func.func @in_turns
+// CHECK: %[[X:.*]] = graph.reshape %arg0 : (tensor<4x6xf32>) -> tensor<4x3x2xf32>
+// CHECK: %[[P:.*]]:2 = graph.unstack %[[X]] {dim = 2 : i64}
+// CHECK: graph.mul %[[P]]#0, %[[P]]#1
+// CHECK: graph.slice %arg1 [0, 1] [1, 2]
+func.func @in_turns(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> (tensor<4x3xf32>, tensor<4x3xf32>) {
+  %b = graph.slice %x [0, 1] [1, 2] : (tensor<4x6xf32>) -> tensor<4x3xf32>
+  %a = graph.slice %x [0, 0] [1, 2] : (tensor<4x6xf32>) -> tensor<4x3xf32>
+  %m = graph.mul %a, %b : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %c = graph.slice %y [0, 1] [1, 2] : (tensor<4x6xf32>) -> tensor<4x3xf32>
+  return %m, %c : tensor<4x3xf32>, tensor<4x3xf32>
+}
+
+// -----
+
 // Equal slices are one unstack; what is joined again is a stack (rotate half). Inputs keep their shape.
 // CHECK-LABEL: func.func @rotate_half
 // CHECK: %[[X:.*]] = graph.reshape %arg0 : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
