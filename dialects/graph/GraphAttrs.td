@@ -43,6 +43,13 @@ def Graph_GeluForm : Graph_Enum<"GeluForm", "exact (erf) or the tanh approximati
     I32EnumAttrCase<"exact", 0>, I32EnumAttrCase<"tanh", 1>]>;
 def Graph_GeluFormAttr : Graph_EnumAttr<Graph_GeluForm, "gelu_form">;
 
+def Graph_ExpertActivation : Graph_Enum<"ExpertActivation",
+    "what an expert makes of its gate, or of its only product; clamped_swish limits gate and up to 7 and multiplies "
+    "gate * logistic(1.702 gate) by up + 1, as GPT-OSS does", [
+    I32EnumAttrCase<"silu", 0>, I32EnumAttrCase<"gelu", 1>, I32EnumAttrCase<"gelu_tanh", 2>,
+    I32EnumAttrCase<"relu", 3>, I32EnumAttrCase<"relu_squared", 4>, I32EnumAttrCase<"clamped_swish", 5>]>;
+def Graph_ExpertActivationAttr : Graph_EnumAttr<Graph_ExpertActivation, "expert_activation">;
+
 def Graph_EmptyRow : Graph_Enum<"EmptyRow", "attention of a query that sees no key", [
     I32EnumAttrCase<"uniform", 0>, I32EnumAttrCase<"zero", 1>, I32EnumAttrCase<"nan", 2>]>;
 def Graph_EmptyRowAttr : Graph_EnumAttr<Graph_EmptyRow, "empty_row">;

@@ -14,6 +14,7 @@
 #include "dialects/graph/Shapes.h"
 #include "passes/graph/FactoredValues.h"
 #include "llvm/ADT/MapVector.h"
+#include <tuple>
 
 using namespace mlir;
 using namespace dtcc;

@@ -79,7 +79,7 @@ exchangeTokens(func::FuncOp step, ArrayRef<Operation *> layers, const plan::Plan
     if (!step.getOps<graph::TopKOp>().empty())
       return step.emitError(
                  "picks by top_k, but has no layer that is recognised as a mixture of experts for the axis ep "
-                 "(gated SiLU without biases: docs/limits.md): leave that axis out, got: ep=")
+                 "(which layers are: docs/limits.md): leave that axis out, got: ep=")
              << axis->size;
     return step.emitError("has no mixture of experts for the axis ep: leave that axis out, got: ep=") << axis->size;
   }

@@ -57,18 +57,18 @@ LogicalResult ExpertsOp::buildGradient(OpBuilder &builder, ValueRange grads, Arr
     return emitOpError("has a gradient through its first result only");
   if (!grads[0] || !llvm::is_contained(wanted, true))
     return success();
-  auto grad =
-      ExpertsGradOp::create(builder, getLoc(), getX().getType(), getWeights().getType(), getHidden().getType(),
-                            grads[0], getIds(), getWeights(), getWIn(), getWOut(), getHidden(), getExpertAxesAttr());
+  auto grad = ExpertsGradOp::create(builder, getLoc(), getX().getType(), getWeights().getType(), getHidden().getType(),
+                                    grads[0], getIds(), getWeights(), getWIn(), getWOut(), getHidden(),
+                                    getExpertAxesAttr(), getActivation());
   if (wanted[0])
     operandGrads[0] = grad.getDx();
   if (wanted[2])
     operandGrads[2] = grad.getDweights();
   if (!wanted[3] && !wanted[4])
     return success();
-  auto weights =
-      ExpertsWeightGradOp::create(builder, getLoc(), getWIn().getType(), getWOut().getType(), grads[0], getX(),
-                                  getIds(), getWeights(), getHidden(), grad.getDhidden(), getExpertAxesAttr());
+  auto weights = ExpertsWeightGradOp::create(builder, getLoc(), getWIn().getType(), getWOut().getType(), grads[0],
+                                             getX(), getIds(), getWeights(), getHidden(), grad.getDhidden(),
+                                             getExpertAxesAttr(), getActivation());
   if (wanted[3])
     operandGrads[3] = weights.getDwIn();
   if (wanted[4])

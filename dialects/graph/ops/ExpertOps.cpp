@@ -124,14 +124,15 @@ struct ExpertFactors {
   Dims tokens;
   int64_t picked, experts, pair, width, in, out;
 
-  /// `pickedIds` [n.., k], `hidden` [n.., k, 2, f]; sizes of the other dimensions.
+  /// `pickedIds` [n.., k], `hidden` [n.., k, g, f]; sizes of the other dimensions.
   ExpertFactors(FactorMap &map, Value pickedIds, Value hidden, int64_t expertCount, int64_t inSize, int64_t outSize) {
     tokens = addFactors(map, pickedIds);
     picked = tokens.pop_back_val();
     experts = map.add(expertCount);
     setFactorKind(map, experts, FactorKind::Index, PaddingNeed::Skipped);
-    pair = map.add(2, FactorKind::Replicate);
-    width = map.add(shapeOf(hidden).back());
+    ArrayRef<int64_t> shape = shapeOf(hidden);
+    pair = map.add(shape[shape.size() - 2], FactorKind::Replicate);
+    width = map.add(shape.back());
     in = map.add(inSize);
     out = map.add(outSize);
   }
@@ -184,21 +185,24 @@ FactorMap ExpertsWeightGradOp::getFactorMap() {
 static double expertFlops(ArrayRef<int64_t> sizes, int64_t tokens, double products) {
   ArrayRef<int64_t> rows = sizes.take_front(tokens + 1), rest = sizes.drop_front(tokens + 1);
   // rest: experts, pair, width, in, out.
-  return products * product(rows) * rest[2] * (2 * rest[3] + rest[4]);
+  return products * product(rows) * rest[2] * (rest[1] * rest[3] + rest[4]);
 }
 double ExpertsOp::getFlops(ArrayRef<int64_t> sizes) { return expertFlops(sizes, rankOf(getIds()) - 1, 2); }
 double ExpertsGradOp::getFlops(ArrayRef<int64_t> sizes) { return expertFlops(sizes, rankOf(getIds()) - 1, 2); }
 double ExpertsWeightGradOp::getFlops(ArrayRef<int64_t> sizes) { return expertFlops(sizes, rankOf(getIds()) - 1, 2); }
 
-/// Ranks, the fixed size of the pair and element types: one of `rows` and hidden, perhaps a wider one of `wider`. The
-/// factor map does the rest.
+/// Ranks, the sizes that the pair may have and element types: one of `rows` and hidden, perhaps a wider one of `wider`.
+/// The factor map does the rest.
 static LogicalResult verifyExperts(Operation *op, Value ids, Value wIn, Value wOut, Value hidden, ArrayRef<Value> rows,
-                                   ArrayRef<Value> wider) {
+                                   ArrayRef<Value> wider, ExpertActivation activation) {
   if (failed(verifyRankAtLeast(op, "ids", ids, 1)) || failed(verifyRank(op, "w_in", wIn, 4)) ||
       failed(verifyRank(op, "w_out", wOut, 3)) || failed(verifyRank(op, "hidden", hidden, rankOf(ids) + 2)))
     return failure();
-  if (shapeOf(wIn)[1] != 2)
-    return op->emitOpError() << "w_in must hold a gate and an up matrix, got: " << shapeOf(wIn)[1];
+  int64_t matrices = shapeOf(wIn)[1];
+  if (matrices != 1 && matrices != 2)
+    return op->emitOpError() << "w_in must hold a gate and an up matrix, or one without a gate, got: " << matrices;
+  if (matrices == 1 && activation == ExpertActivation::clamped_swish)
+    return op->emitOpError() << "clamped_swish must have a gate and an up matrix, got: 1";
   for (Value value : rows)
     if (failed(verifySameElement(op, hidden, value)))
       return failure();
@@ -211,17 +215,18 @@ LogicalResult ExpertsOp::verify() {
   if (failed(verifyRankAtLeast(*this, "x", getX(), 1)))
     return failure();
   return verifyExperts(*this, getIds(), getWIn(), getWOut(), getHidden(), {getX(), getWIn(), getWOut(), getY()},
-                       {getWeights()});
+                       {getWeights()}, getActivation());
 }
 LogicalResult ExpertsGradOp::verify() {
   if (failed(verifyRankAtLeast(*this, "dy", getDy(), 1)) || failed(verifyRankAtLeast(*this, "dx", getDx(), 1)))
     return failure();
   return verifyExperts(*this, getIds(), getWIn(), getWOut(), getHidden(),
-                       {getDy(), getWIn(), getWOut(), getDx(), getDhidden()}, {getWeights(), getDweights()});
+                       {getDy(), getWIn(), getWOut(), getDx(), getDhidden()}, {getWeights(), getDweights()},
+                       getActivation());
 }
 LogicalResult ExpertsWeightGradOp::verify() {
   if (failed(verifyRankAtLeast(*this, "dy", getDy(), 1)) || failed(verifyRankAtLeast(*this, "x", getX(), 1)))
     return failure();
   return verifyExperts(*this, getIds(), getDwIn(), getDwOut(), getHidden(), {getDy(), getX(), getDhidden()},
-                       {getWeights(), getDwIn(), getDwOut()});
+                       {getWeights(), getDwIn(), getDwOut()}, getActivation());
 }

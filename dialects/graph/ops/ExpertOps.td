@@ -60,10 +60,11 @@ def Graph_GroupedContractOp : Graph_DiffOp<"grouped_contract", [Graph_Precision<
 }
 
 def Graph_ExpertsOp : Graph_DiffOp<"experts", [Graph_OwnPrecision]> {
-  let summary = "mixture of experts: y = sum_k weights[k] * w_out[ids[k]] (silu(gate) * up) over the selected experts";
+  let summary = "mixture of experts: y = sum_k weights[k] * w_out[ids[k]] (activation(gate) * up) over the selected experts";
   let description = [{
-    x [n.., c]; ids and weights [n.., k]; w_in [e, 2, f, c], gate before up; w_out [e, d, f];
-    y [n.., d]; hidden [n.., k, 2, f] holds gate and up of every selected expert for the
+    x [n.., c]; ids and weights [n.., k]; w_in [e, g, f, c], where g is 2, gate before up, or 1, an
+    expert without a gate: w_out[ids[k]] activation(hidden); w_out [e, d, f];
+    y [n.., d]; hidden [n.., k, g, f] holds gate and up of every selected expert for the
     backward ops. The experts are an index factor: a shard of the experts computes the rows
     that selected one of them, y is partial, and the other rows of hidden are zeros.
     `expert_axes` names the axes that split the experts. All but ids and weights have one
@@ -73,7 +74,8 @@ def Graph_ExpertsOp : Graph_DiffOp<"experts", [Graph_OwnPrecision]> {
     after exec-expand-composites.
   }];
   let arguments = (ins Graph_FloatTensor:$x, Graph_IntTensor:$ids, Graph_FloatTensor:$weights,
-                       Graph_FloatTensor:$w_in, Graph_FloatTensor:$w_out, OptionalAttr<ArrayAttr>:$expert_axes);
+                       Graph_FloatTensor:$w_in, Graph_FloatTensor:$w_out, OptionalAttr<ArrayAttr>:$expert_axes,
+                       DefaultValuedAttr<Graph_ExpertActivationAttr, "ExpertActivation::silu">:$activation);
   let results = (outs Graph_FloatTensor:$y, Graph_FloatTensor:$hidden);
   let assemblyFormat = "$x `,` $ids `,` $weights `,` $w_in `,` $w_out attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -88,7 +90,8 @@ def Graph_ExpertsGradOp : Graph_PureOp<"experts_grad"> {
   }];
   let arguments = (ins Graph_FloatTensor:$dy, Graph_IntTensor:$ids, Graph_FloatTensor:$weights,
                        Graph_FloatTensor:$w_in, Graph_FloatTensor:$w_out, Graph_FloatTensor:$hidden,
-                       OptionalAttr<ArrayAttr>:$expert_axes);
+                       OptionalAttr<ArrayAttr>:$expert_axes,
+                       DefaultValuedAttr<Graph_ExpertActivationAttr, "ExpertActivation::silu">:$activation);
   let results = (outs Graph_FloatTensor:$dx, Graph_FloatTensor:$dweights, Graph_FloatTensor:$dhidden);
   let assemblyFormat = [{
     $dy `,` $ids `,` $weights `,` $w_in `,` $w_out `,` $hidden attr-dict `:` functional-type(operands, results)
@@ -102,7 +105,8 @@ def Graph_ExpertsWeightGradOp : Graph_PureOp<"experts_weight_grad", [Graph_Preci
     after exec-expand-composites.
   }];
   let arguments = (ins Graph_FloatTensor:$dy, Graph_FloatTensor:$x, Graph_IntTensor:$ids, Graph_FloatTensor:$weights,
-                       Graph_FloatTensor:$hidden, Graph_FloatTensor:$dhidden, OptionalAttr<ArrayAttr>:$expert_axes);
+                       Graph_FloatTensor:$hidden, Graph_FloatTensor:$dhidden, OptionalAttr<ArrayAttr>:$expert_axes,
+                       DefaultValuedAttr<Graph_ExpertActivationAttr, "ExpertActivation::silu">:$activation);
   let results = (outs Graph_FloatTensor:$dw_in, Graph_FloatTensor:$dw_out);
   let assemblyFormat = [{
     $dy `,` $x `,` $ids `,` $weights `,` $hidden `,` $dhidden attr-dict `:` functional-type(operands, results)

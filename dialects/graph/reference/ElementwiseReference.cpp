@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Shapes.h"
+#include "dialects/graph/reference/Activations.h"
 #include <algorithm>
 #include <cmath>
 
@@ -37,19 +38,7 @@ static LogicalResult eachCell(Operands operands, Results results, double (*funct
   return success();
 }
 
-static double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 static double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
-// sqrt(2 / pi), as GPT-2 has it.
-static constexpr double kGeluScale = 0.7978845608028653559, kGeluCube = 0.044715;
-static double geluExact(double x) { return 0.5 * x * (1 + std::erf(x * M_SQRT1_2)); }
-static double geluTanh(double x) { return 0.5 * x * (1 + std::tanh(kGeluScale * (x + kGeluCube * x * x * x))); }
-static double geluExactSlope(double x) {
-  return 0.5 * (1 + std::erf(x * M_SQRT1_2)) + x * std::exp(-0.5 * x * x) * 0.3989422804014326779;
-}
-static double geluTanhSlope(double x) {
-  double t = std::tanh(kGeluScale * (x + kGeluCube * x * x * x));
-  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * kGeluScale * (1 + 3 * kGeluCube * x * x);
-}
 
 static LogicalResult eachNumber(Operands operands, Results results, double (*floats)(double),
                                 int64_t (*ints)(int64_t)) {
@@ -83,9 +72,8 @@ DTCC_UNARY(TanhOp, std::tanh(x))
 DTCC_UNARY(ErfOp, std::erf(x))
 DTCC_UNARY(LogisticOp, logistic(x))
 DTCC_UNARY(FloorOp, std::floor(x))
-// Written so that NaN stays NaN.
-DTCC_UNARY(ReluOp, x <= 0 ? 0 : x)
-DTCC_UNARY(SiluOp, x *logistic(x))
+DTCC_UNARY(ReluOp, relu(x))
+DTCC_UNARY(SiluOp, silu(x))
 LogicalResult GeluOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
   return eachCell(operands, results, getForm() == GeluForm::exact ? geluExact : geluTanh);
 }
@@ -102,10 +90,7 @@ LogicalResult ReluGradOp::evaluate(Operands operands, Results results, const Eva
   return success();
 }
 LogicalResult SiluGradOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
-  return eachSlope(operands, results, [](double x) {
-    double s = logistic(x);
-    return s * (1 + x * (1 - s));
-  });
+  return eachSlope(operands, results, siluSlope);
 }
 LogicalResult GeluGradOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
   return eachSlope(operands, results, getForm() == GeluForm::exact ? geluExactSlope : geluTanhSlope);

@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/graph/ClampedSwish.h"
 #include "dialects/graph/GroupedSpec.h"
 #include "dialects/graph/Shapes.h"
 #include "dialects/graph/Shard.h"
-#include <cmath>
+#include "dialects/graph/reference/Activations.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace dtcc;
@@ -79,7 +81,45 @@ LogicalResult GroupedContractOp::evaluate(Operands operands, Results results, co
 //===----------------------------------------------------------------------===//
 
 namespace {
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+/// An activation of one number, and its slope.
+struct Activation {
+  double (*value)(double), (*slope)(double);
+
+  static Activation of(ExpertActivation kind) {
+    switch (kind) {
+    case ExpertActivation::gelu:
+      return {geluExact, geluExactSlope};
+    case ExpertActivation::gelu_tanh:
+      return {geluTanh, geluTanhSlope};
+    case ExpertActivation::relu:
+      return {relu, reluSlope};
+    case ExpertActivation::relu_squared:
+      return {[](double x) { return relu(x) * relu(x); }, [](double x) { return 2 * relu(x); }};
+    default:
+      return {silu, siluSlope};
+    }
+  }
+};
+
+/// What an expert makes of gate and up, and its slopes by both. Without a gate `up` is 1, and nobody reads its slope.
+struct Active {
+  double value, byGate, byUp;
+
+  Active(ExpertActivation kind, double gate, double up) {
+    if (kind == ExpertActivation::clamped_swish) {
+      const double limited = std::min(gate, kSwishLimit), shifted = std::clamp(up, -kSwishLimit, kSwishLimit) + 1;
+      const double open = logistic(kSwishScale * limited);
+      value = limited * open * shifted;
+      byGate = gate <= kSwishLimit ? open * (1 + kSwishScale * limited * (1 - open)) * shifted : 0;
+      byUp = std::abs(up) <= kSwishLimit ? limited * open : 0;
+      return;
+    }
+    const Activation activation = Activation::of(kind);
+    value = activation.value(gate) * up;
+    byGate = activation.slope(gate) * up;
+    byUp = activation.value(gate);
+  }
+};
 
 /// A token, one of its picks, and the expert picked as this shard numbers them.
 struct ExpertRow {
@@ -102,17 +142,20 @@ LogicalResult ExpertsOp::evaluate(Operands operands, Results results, const Eval
                    &wOut = operands[4];
   HostTensor &y = results[0], &hidden = results[1];
   int64_t experts = wIn.shape[0], width = wIn.shape[2], in = wIn.shape[3], out = wOut.shape[1];
+  int64_t wide = wIn.shape[1] * width;
   if (failed(checkIds(*this, ids, experts, getExpertAxes().has_value())))
     return failure();
   forEachPicked(ids, experts, shardNumber(getExpertAxes(), context), [&](ExpertRow at) {
-    double *gate = &hidden.floats[at.row * 2 * width];
-    for (int64_t f = 0; f < 2 * width; ++f)
+    double *gate = &hidden.floats[at.row * wide];
+    for (int64_t f = 0; f < wide; ++f)
       for (int64_t c = 0; c < in; ++c)
-        gate[f] += wIn.floats[(at.expert * 2 * width + f) * in + c] * x.floats[at.token * in + c];
-    for (int64_t c = 0; c < out; ++c)
-      for (int64_t f = 0; f < width; ++f)
-        y.floats[at.token * out + c] += weights.floats[at.row] * wOut.floats[(at.expert * out + c) * width + f] *
-                                        gate[f] * sigmoid(gate[f]) * gate[width + f];
+        gate[f] += wIn.floats[(at.expert * wide + f) * in + c] * x.floats[at.token * in + c];
+    for (int64_t f = 0; f < width; ++f) {
+      const Active active(getActivation(), gate[f], wide > width ? gate[width + f] : 1);
+      for (int64_t c = 0; c < out; ++c)
+        y.floats[at.token * out + c] +=
+            weights.floats[at.row] * wOut.floats[(at.expert * out + c) * width + f] * active.value;
+    }
   });
   return success();
 }
@@ -122,23 +165,26 @@ LogicalResult ExpertsGradOp::evaluate(Operands operands, Results results, const 
                    &wOut = operands[4], &hidden = operands[5];
   HostTensor &dx = results[0], &dweights = results[1], &dhidden = results[2];
   int64_t experts = wIn.shape[0], width = wIn.shape[2], in = wIn.shape[3], out = wOut.shape[1];
+  int64_t wide = wIn.shape[1] * width;
   if (failed(checkIds(*this, ids, experts, getExpertAxes().has_value())))
     return failure();
   forEachPicked(ids, experts, shardNumber(getExpertAxes(), context), [&](ExpertRow at) {
-    const double *gate = &hidden.floats[at.row * 2 * width], *up = gate + width;
-    double *dgate = &dhidden.floats[at.row * 2 * width];
+    const double *gate = &hidden.floats[at.row * wide];
+    double *dgate = &dhidden.floats[at.row * wide];
     for (int64_t f = 0; f < width; ++f) {
-      double dactive = 0, s = sigmoid(gate[f]);
+      const Active active(getActivation(), gate[f], wide > width ? gate[width + f] : 1);
+      double dactive = 0;
       for (int64_t c = 0; c < out; ++c)
         dactive += dy.floats[at.token * out + c] * wOut.floats[(at.expert * out + c) * width + f];
-      dweights.floats[at.row] += dactive * gate[f] * s * up[f];
+      dweights.floats[at.row] += dactive * active.value;
       dactive *= weights.floats[at.row];
-      dgate[f] = dactive * up[f] * s * (1 + gate[f] * (1 - s));
-      dgate[width + f] = dactive * gate[f] * s;
+      dgate[f] = dactive * active.byGate;
+      if (wide > width)
+        dgate[width + f] = dactive * active.byUp;
     }
-    for (int64_t f = 0; f < 2 * width; ++f)
+    for (int64_t f = 0; f < wide; ++f)
       for (int64_t c = 0; c < in; ++c)
-        dx.floats[at.token * in + c] += dgate[f] * wIn.floats[(at.expert * 2 * width + f) * in + c];
+        dx.floats[at.token * in + c] += dgate[f] * wIn.floats[(at.expert * wide + f) * in + c];
   });
   return success();
 }
@@ -148,16 +194,18 @@ LogicalResult ExpertsWeightGradOp::evaluate(Operands operands, Results results, 
                    &hidden = operands[4], &dhidden = operands[5];
   HostTensor &dwIn = results[0], &dwOut = results[1];
   int64_t experts = dwIn.shape[0], width = dwIn.shape[2], in = dwIn.shape[3], out = dwOut.shape[1];
+  int64_t wide = dwIn.shape[1] * width;
   forEachPicked(ids, experts, shardNumber(getExpertAxes(), context), [&](ExpertRow at) {
-    const double *gate = &hidden.floats[at.row * 2 * width], *up = gate + width;
-    const double *dgate = &dhidden.floats[at.row * 2 * width];
-    for (int64_t f = 0; f < 2 * width; ++f)
+    const double *gate = &hidden.floats[at.row * wide], *dgate = &dhidden.floats[at.row * wide];
+    for (int64_t f = 0; f < wide; ++f)
       for (int64_t c = 0; c < in; ++c)
-        dwIn.floats[(at.expert * 2 * width + f) * in + c] += dgate[f] * x.floats[at.token * in + c];
-    for (int64_t c = 0; c < out; ++c)
-      for (int64_t f = 0; f < width; ++f)
+        dwIn.floats[(at.expert * wide + f) * in + c] += dgate[f] * x.floats[at.token * in + c];
+    for (int64_t f = 0; f < width; ++f) {
+      const Active active(getActivation(), gate[f], wide > width ? gate[width + f] : 1);
+      for (int64_t c = 0; c < out; ++c)
         dwOut.floats[(at.expert * out + c) * width + f] +=
-            dy.floats[at.token * out + c] * weights.floats[at.row] * gate[f] * sigmoid(gate[f]) * up[f];
+            dy.floats[at.token * out + c] * weights.floats[at.row] * active.value;
+    }
   });
   return success();
 }

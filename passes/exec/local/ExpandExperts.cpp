@@ -7,6 +7,7 @@
 
 #include "passes/exec/local/ExpandExperts.h"
 #include "dialects/graph/Build.h"
+#include "dialects/graph/ClampedSwish.h"
 #include "dialects/graph/PrecisionPolicy.h"
 #include "dialects/graph/Shapes.h"
 #include <string>
@@ -19,8 +20,8 @@ namespace {
 using graph::shapeOf;
 
 /// Builds the parts of an expert layer on rows [n.., k]. Letters: those of the tokens, then
-/// k picks, e experts, g gate or up, f width, c channels in, d channels out. Rows of halves
-/// meet their weights and are activated in f32, and are rounded once.
+/// k picks, e experts, g gate and up or one product without a gate, f width, c channels in, d channels out. Rows of
+/// halves meet their weights and are activated in f32, and are rounded once.
 struct Rows {
   graph::Build b;
   Value ids;
@@ -42,10 +43,6 @@ struct Rows {
   Value product(const std::string &spec, Value lhs, Value rhs, Type type) {
     return graph::GroupedContractOp::create(b.builder, b.loc, type, spec, rows, lhs, rhs, ids, axes);
   }
-  std::pair<Value, Value> gateAndUp(Value hidden) {
-    auto parts = graph::UnstackOp::create(b.builder, b.loc, TypeRange{activeType, activeType}, hidden, pair);
-    return {parts.getResult(0), parts.getResult(1)};
-  }
   Value wide(Value x) { return b.cast(x, wideType.getElementType()); }
   /// Rows times a number of each. What a kernel fuses it casts in registers, so this is no rounding; `x` has a reader
   /// or producer in the kernel already, which the casts join.
@@ -53,7 +50,94 @@ struct Rows {
     Value each = b.broadcast(wide(weights), wideType, graph::range(0, wideType.getRank() - 1));
     return b.cast(b.mul(wide(x), each), activeType.getElementType());
   }
-  Value silu(Value x) { return graph::SiluOp::create(b.builder, b.loc, x); }
+};
+
+/// What an expert makes of `hidden`: an activation of its gate times up, or an activation of its only product.
+class Active {
+public:
+  Active(Rows &rows, graph::ExpertActivation kind, Value hidden) : b(rows.b), kind(kind) {
+    if (graph::shapeOf(hidden)[rows.pair] == 1) {
+      gate = b.reshape(hidden, rows.activeType.getShape());
+      return;
+    }
+    auto parts =
+        graph::UnstackOp::create(b.builder, b.loc, TypeRange{rows.activeType, rows.activeType}, hidden, rows.pair);
+    gate = parts.getResult(0);
+    up = parts.getResult(1);
+    if (kind != graph::ExpertActivation::clamped_swish)
+      return;
+    Value limit = b.splat(gate, graph::kSwishLimit), below = b.splat(gate, -graph::kSwishLimit);
+    gateInside = b.compare(graph::Predicate::le, gate, limit);
+    gate = b.select(gateInside, gate, limit);
+    Value low = b.compare(graph::Predicate::ge, up, below), high = b.compare(graph::Predicate::le, up, limit);
+    upInside = graph::AndOp::create(b.builder, b.loc, low, high);
+    up = b.add(b.select(high, b.select(low, up, below), limit), b.splat(up, 1));
+  }
+
+  Value value() { return up ? b.mul(open(), up) : open(); }
+
+  /// The gradients of gate and up, or of the only product, given that of the value.
+  SmallVector<Value> gradients(Value dvalue) {
+    Value dgate = inside(gateInside, openGrad(up ? b.mul(dvalue, up) : dvalue));
+    if (!up)
+      return {dgate};
+    return {dgate, inside(upInside, b.mul(dvalue, open()))};
+  }
+
+private:
+  /// The activation of the gate.
+  Value open() {
+    if (opened)
+      return opened;
+    switch (kind) {
+    case graph::ExpertActivation::silu:
+      return opened = graph::SiluOp::create(b.builder, b.loc, gate);
+    case graph::ExpertActivation::gelu:
+    case graph::ExpertActivation::gelu_tanh:
+      return opened = graph::GeluOp::create(b.builder, b.loc, gate, form());
+    case graph::ExpertActivation::relu:
+      return opened = graph::ReluOp::create(b.builder, b.loc, gate);
+    case graph::ExpertActivation::relu_squared: {
+      Value positive = graph::ReluOp::create(b.builder, b.loc, gate);
+      return opened = b.mul(positive, positive);
+    }
+    case graph::ExpertActivation::clamped_swish:
+      return opened = b.mul(gate, swishFactor());
+    }
+    llvm_unreachable("all activations are listed");
+  }
+
+  Value openGrad(Value dy) {
+    switch (kind) {
+    case graph::ExpertActivation::silu:
+      return graph::SiluGradOp::create(b.builder, b.loc, gate, dy);
+    case graph::ExpertActivation::gelu:
+    case graph::ExpertActivation::gelu_tanh:
+      return graph::GeluGradOp::create(b.builder, b.loc, gate, dy, form());
+    case graph::ExpertActivation::relu:
+      return graph::ReluGradOp::create(b.builder, b.loc, gate, dy);
+    case graph::ExpertActivation::relu_squared:
+      return b.mul(dy, b.mul(graph::ReluOp::create(b.builder, b.loc, gate), 2));
+    case graph::ExpertActivation::clamped_swish: {
+      // x s has the slope s + x scale s (1 - s).
+      Value s = swishFactor(), rest = b.sub(b.splat(s, 1), s);
+      return b.mul(dy, b.add(s, b.mul(b.mul(b.mul(gate, graph::kSwishScale), s), rest)));
+    }
+    }
+    llvm_unreachable("all activations are listed");
+  }
+
+  graph::GeluForm form() const {
+    return kind == graph::ExpertActivation::gelu ? graph::GeluForm::exact : graph::GeluForm::tanh;
+  }
+  Value swishFactor() { return graph::LogisticOp::create(b.builder, b.loc, b.mul(gate, graph::kSwishScale)); }
+  Value inside(Value where, Value gradient) {
+    return where ? b.select(where, gradient, b.splat(gradient, 0)) : gradient;
+  }
+
+  graph::Build &b;
+  graph::ExpertActivation kind;
+  Value gate, up, gateInside, upInside, opened;
 };
 
 struct ExpandExperts : OpRewritePattern<graph::ExpertsOp> {
@@ -61,9 +145,8 @@ struct ExpandExperts : OpRewritePattern<graph::ExpertsOp> {
   LogicalResult matchAndRewrite(graph::ExpertsOp op, PatternRewriter &rewriter) const override {
     Rows r(rewriter, op, op.getIds(), op.getHidden(), op.getExpertAxesAttr());
     Value hidden = r.product(r.tokens + "c,egfc->" + r.rows + "gf", op.getX(), op.getWIn(), op.getHidden().getType());
-    auto [gate, up] = r.gateAndUp(hidden);
     // Weighted before the product, which then adds up the picks of a token.
-    Value active = r.weighted(r.b.mul(r.silu(gate), up), op.getWeights());
+    Value active = r.weighted(Active(r, op.getActivation(), hidden).value(), op.getWeights());
     Value y = r.product(r.rows + "f,edf->" + r.tokens + "d", active, op.getWOut(), op.getY().getType());
     rewriter.replaceOp(op, {y, hidden});
     return success();
@@ -75,17 +158,13 @@ struct ExpandExpertsGrad : OpRewritePattern<graph::ExpertsGradOp> {
   LogicalResult matchAndRewrite(graph::ExpertsGradOp op, PatternRewriter &rewriter) const override {
     Rows r(rewriter, op, op.getIds(), op.getHidden(), op.getExpertAxesAttr());
     Value dactive = r.product(r.tokens + "d,edf->" + r.rows + "f", op.getDy(), op.getWOut(), r.activeType);
-    auto [gate, up] = r.gateAndUp(op.getHidden());
-    Value open = r.silu(gate);
-    Value terms = r.b.mul(dactive, r.b.mul(open, up));
+    Active active(r, op.getActivation(), op.getHidden());
+    Value terms = r.b.mul(dactive, active.value());
     auto sums = graph::withShape(r.wideType, shapeOf(op.getDweights()));
     Value dweights = graph::ReduceOp::create(rewriter, op.getLoc(), sums, Reduction::Sum, terms,
                                              ArrayRef<int64_t>{r.activeType.getRank() - 1});
-    Value weighted = r.weighted(dactive, op.getWeights());
-    Value dgate = graph::SiluGradOp::create(rewriter, op.getLoc(), gate, r.b.mul(weighted, up));
-    Value dup = r.b.mul(weighted, open);
-    Value dhidden =
-        graph::StackOp::create(rewriter, op.getLoc(), op.getDhidden().getType(), ValueRange{dgate, dup}, r.pair);
+    SmallVector<Value> parts = active.gradients(r.weighted(dactive, op.getWeights()));
+    Value dhidden = graph::StackOp::create(rewriter, op.getLoc(), op.getDhidden().getType(), parts, r.pair);
     Value dx = r.product(r.rows + "gf,egfc->" + r.tokens + "c", dhidden, op.getWIn(), op.getDx().getType());
     rewriter.replaceOp(op, {dx, r.b.cast(dweights, graph::elementOf(op.getDweights())), dhidden});
     return success();
@@ -97,8 +176,7 @@ struct ExpandExpertsWeightGrad : OpRewritePattern<graph::ExpertsWeightGradOp> {
   LogicalResult matchAndRewrite(graph::ExpertsWeightGradOp op, PatternRewriter &rewriter) const override {
     Rows r(rewriter, op, op.getIds(), op.getHidden(), op.getExpertAxesAttr());
     Value dwIn = r.product(r.tokens + "c," + r.rows + "gf->egfc", op.getX(), op.getDhidden(), op.getDwIn().getType());
-    auto [gate, up] = r.gateAndUp(op.getHidden());
-    Value active = r.weighted(r.b.mul(r.silu(gate), up), op.getWeights());
+    Value active = r.weighted(Active(r, op.getActivation(), op.getHidden()).value(), op.getWeights());
     Value dwOut = r.product(r.tokens + "d," + r.rows + "f->edf", op.getDy(), active, op.getDwOut().getType());
     rewriter.replaceOp(op, {dwIn, dwOut});
     return success();

@@ -1,6 +1,6 @@
 //===- Experts.cpp - Mixture of experts from gathered or dense exports
 //
-// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// ExpertPart of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
@@ -14,18 +14,22 @@
 // no pattern.
 //
 // The parameters are two stacked ones, three stacked ones, or three matrices of each
-// expert. The latter two are stacked where the op reads them.
+// expert; or two of each kind, if experts have no gate. Those of gate and up that lie
+// apart and those of each expert are stacked where the op reads them.
+//
+// The op has no biases. One that is added before the activation is a column more of the
+// first matrix, for a channel of ones; the other is weighted by picks and added to the result.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Build.h"
 #include "dialects/graph/Shapes.h"
+#include "passes/graph/recover/ExpertReadings.h"
 #include "passes/graph/recover/Recover.h"
-#include "passes/graph/recover/SmallRegion.h"
 #include "llvm/ADT/SetVector.h"
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <vector>
 
 using namespace mlir;
 
@@ -33,44 +37,24 @@ namespace dtcc::graph {
 
 namespace {
 
-/// A parameter that holds one of the three matrices, of one expert or of all.
-struct Part {
-  Value parameter;
-  /// The dimensions of the matrix: width and channels in, or channels out and width.
-  int64_t row, column;
-  /// The dimension of the experts, and that of gate and up with the place there, if the parameter has them.
-  int64_t expert = -1, pair = -1, place = 0;
-
-  double cell(const HostTensor &tensor, int64_t number, int64_t r, int64_t c) const {
-    Dims strides = tensor.strides();
-    int64_t at = r * strides[row] + c * strides[column];
-    if (expert >= 0)
-      at += number * strides[expert];
-    return tensor.floats[pair >= 0 ? at + place * strides[pair] : at];
+double activated(ExpertActivation activation, double gate, double up) {
+  const double positive = std::fmax(gate, 0), limited = std::fmin(gate, 7);
+  switch (activation) {
+  case ExpertActivation::silu:
+    return gate / (1 + std::exp(-gate)) * up;
+  case ExpertActivation::gelu:
+    return gate * std::erfc(-gate / std::sqrt(2)) / 2 * up;
+  case ExpertActivation::gelu_tanh:
+    return gate / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (gate + 0.044715 * gate * gate * gate))) * up;
+  case ExpertActivation::relu:
+    return positive * up;
+  case ExpertActivation::relu_squared:
+    return positive * positive * up;
+  case ExpertActivation::clamped_swish:
+    return limited / (1 + std::exp(-1.702 * limited)) * (std::fmin(std::fmax(up, -7), 7) + 1);
   }
-};
-
-/// The weights of the experts: the picked values, their softmax, or their shares of the sum. The latter two are
-/// a way to read a region whose weights are no value with a cell for each pick, or one whose dimensions are in another
-/// order.
-enum class Weighing { AsTheyAre, Softmax, Shares };
-
-/// One way to read a region as an expert layer: which parameter is what.
-struct Reading {
-  Value x;
-  /// One part for all experts, or one for each.
-  SmallVector<Part> gate, up, out;
-  Weighing weighing = Weighing::AsTheyAre;
-
-  SmallVector<Value> parameters() const {
-    llvm::SetVector<Value> found;
-    for (const SmallVector<Part> *parts : {&gate, &up, &out})
-      for (const Part &part : *parts)
-        found.insert(part.parameter);
-    return found.takeVector();
-  }
-  static const Part &of(ArrayRef<Part> parts, int64_t expert) { return parts[parts.size() == 1 ? 0 : expert]; }
-};
+  llvm_unreachable("all activations are listed");
+}
 
 class ExpertsRecovery {
 public:
@@ -152,14 +136,15 @@ private:
 
   bool recover(Value x, Value picked, Value root) {
     std::optional<SmallRegion> region = SmallRegion::between({x, pick.getIndices(), picked}, root, mostOps());
-    if (!region || !llvm::is_contained({int64_t(2), int64_t(3), 3 * experts()}, region->parameters().size()) ||
+    // Two or three matrices with or without biases, of all experts or of each.
+    if (!region || region->parameters().size() < 2 || int64_t(region->parameters().size()) > 6 * experts() ||
         !region->isClosed())
       return false;
-    for (Reading reading : readings(*region, x, picked, root))
-      for (Weighing weighing : {Weighing::AsTheyAre, Weighing::Softmax, Weighing::Shares}) {
+    for (ExpertReading reading : readings(*region, x, picked, root))
+      for (ExpertWeighing weighing : {ExpertWeighing::AsTheyAre, ExpertWeighing::Softmax, ExpertWeighing::Shares}) {
         reading.weighing = weighing;
-        if ((weighing != Weighing::AsTheyAre && picked != pick.getValues()) ||
-            !computes(*region, reading, picked, root))
+        if ((weighing != ExpertWeighing::AsTheyAre && picked != pick.getValues()) ||
+            !findActivation(*region, reading, picked, root))
           continue;
         replace(reading, picked, root);
         return true;
@@ -170,7 +155,7 @@ private:
   int64_t experts() { return shapeOf(pick.getX()).back(); }
 
   /// The readings that sizes and common dimensions allow.
-  SmallVector<Reading> readings(SmallRegion &region, Value x, Value picked, Value root) {
+  std::vector<ExpertReading> readings(SmallRegion &region, Value x, Value picked, Value root) {
     // A dimension of one cell, as that of a single pick, is reshaped away, and has a class of its own.
     for (int64_t dim = 0; dim <= tokens; ++dim)
       if (shapeOf(picked)[dim] != 1 && region.classOf(picked, dim) != region.classOf(pick.getIndices(), dim))
@@ -179,122 +164,11 @@ private:
       if (shapeOf(x)[dim] != 1 && (region.classOf(x, dim) != region.classOf(root, dim) ||
                                    region.classOf(x, dim) != region.classOf(pick.getIndices(), dim)))
         return {};
-    SmallVector<Reading> found;
-    unsigned channels = region.classOf(x, tokens), result = region.classOf(root, tokens);
-    ArrayRef<Value> parameters = region.parameters();
-    if (parameters.size() == 2)
-      for (auto [in, out] : {std::pair(parameters[0], parameters[1]), std::pair(parameters[1], parameters[0])})
-        addPair(region, in, out, channels, result, found);
-    else if (parameters.size() == 3)
-      forEachOrder(parameters, [&](Value gate, Value up, Value out) {
-        addThree(region, {gate, up, out}, channels, result, found);
-      });
-    else
-      addLists(region, channels, result, found);
-    for (Reading &reading : found)
+    std::vector<ExpertReading> found =
+        readExperts(region, experts(), region.classOf(x, tokens), region.classOf(root, tokens));
+    for (ExpertReading &reading : found)
       reading.x = x;
     return found;
-  }
-
-  static void forEachOrder(ArrayRef<Value> three, llvm::function_ref<void(Value, Value, Value)> body) {
-    SmallVector<unsigned> order = {0, 1, 2};
-    do
-      body(three[order[0]], three[order[1]], three[order[2]]);
-    while (std::next_permutation(order.begin(), order.end()));
-  }
-
-  /// The dimension of a class, or -1.
-  static int64_t find(SmallRegion &region, Value value, unsigned wanted) {
-    for (int64_t dim = 0; dim < rankOf(value); ++dim)
-      if (region.classOf(value, dim) == wanted)
-        return dim;
-    return -1;
-  }
-
-  /// Gates and what they multiply in one parameter, in either order.
-  void addPair(SmallRegion &region, Value in, Value out, unsigned channelClass, unsigned resultClass,
-               SmallVector<Reading> &found) {
-    if (rankOf(in) != 4 || rankOf(out) != 3)
-      return;
-    int64_t channels = find(region, in, channelClass), result = find(region, out, resultClass);
-    for (int64_t width = 0; width < 3 && channels >= 0 && result >= 0; ++width) {
-      int64_t stacked = 3 - result - width, wide = find(region, in, region.classOf(out, width));
-      if (width == result || wide < 0 || wide == channels || shapeOf(out)[stacked] != experts())
-        continue;
-      for (int64_t pair = 0; pair < 4; ++pair) {
-        int64_t expert = 6 - channels - wide - pair;
-        if (pair == channels || pair == wide || expert == pair || shapeOf(in)[pair] != 2 ||
-            shapeOf(in)[expert] != experts())
-          continue;
-        for (int64_t gate : {0, 1})
-          found.push_back({Value(),
-                           {{in, wide, channels, expert, pair, gate}},
-                           {{in, wide, channels, expert, pair, 1 - gate}},
-                           {{out, result, width, stacked}}});
-      }
-    }
-  }
-
-  /// Gate, up and out: of all experts where the parameters have three dimensions, of one where they have two.
-  void addThree(SmallRegion &region, std::array<Value, 3> three, unsigned channelClass, unsigned resultClass,
-                SmallVector<Reading> &found) {
-    auto [gate, up, out] = three;
-    int64_t rank = rankOf(out), result = find(region, out, resultClass);
-    if ((rank != 2 && rank != 3) || rankOf(gate) != rank || rankOf(up) != rank || result < 0)
-      return;
-    for (int64_t width = 0; width < rank; ++width) {
-      if (width == result)
-        continue;
-      auto part = [&](Value value, unsigned rowClass, unsigned columnClass) -> std::optional<Part> {
-        int64_t row = find(region, value, rowClass), column = find(region, value, columnClass);
-        if (row < 0 || column < 0 || row == column)
-          return std::nullopt;
-        int64_t expert = rank == 3 ? 3 - row - column : -1;
-        if (expert >= 0 && shapeOf(value)[expert] != experts())
-          return std::nullopt;
-        return Part{value, row, column, expert};
-      };
-      unsigned wide = region.classOf(out, width);
-      std::optional<Part> ofGate = part(gate, wide, channelClass), ofUp = part(up, wide, channelClass),
-                          ofOut = part(out, resultClass, wide);
-      if (ofGate && ofUp && ofOut)
-        found.push_back({Value(), {*ofGate}, {*ofUp}, {*ofOut}});
-    }
-  }
-
-  /// Three matrices of each expert, which their width tells apart. Experts are read in their order or from the last one
-  /// on, and the matrices of all of them in one order.
-  void addLists(SmallRegion &region, unsigned channelClass, unsigned resultClass, SmallVector<Reading> &found) {
-    llvm::MapVector<unsigned, SmallVector<Value>> byWidth;
-    for (Value parameter : region.parameters()) {
-      if (rankOf(parameter) != 2)
-        return;
-      unsigned first = region.classOf(parameter, 0), second = region.classOf(parameter, 1);
-      bool firstIsChannels = first == channelClass || first == resultClass;
-      byWidth[firstIsChannels ? second : first].push_back(parameter);
-    }
-    if (int64_t(byWidth.size()) != experts() ||
-        llvm::any_of(byWidth, [](const auto &group) { return group.second.size() != 3; }))
-      return;
-    SmallVector<unsigned> order = {0, 1, 2};
-    do {
-      Reading reading;
-      for (const auto &[width, three] : byWidth) {
-        SmallVector<Reading> one;
-        addThree(region, {three[order[0]], three[order[1]], three[order[2]]}, channelClass, resultClass, one);
-        if (one.empty())
-          break;
-        reading.gate.append(one[0].gate);
-        reading.up.append(one[0].up);
-        reading.out.append(one[0].out);
-      }
-      if (int64_t(reading.gate.size()) != experts())
-        continue;
-      found.push_back(reading);
-      for (SmallVector<Part> *parts : {&reading.gate, &reading.up, &reading.out})
-        std::reverse(parts->begin(), parts->end());
-      found.push_back(reading);
-    } while (std::next_permutation(order.begin(), order.end()));
   }
 
   /// Experts that the tokens of a trial pick, all different, as those of top_k. Over the trials each is picked first.
@@ -313,8 +187,12 @@ private:
     return ids;
   }
 
-  /// Whether the region gives what the formula gives, on tokens drawn at random.
-  bool computes(SmallRegion &region, const Reading &reading, Value picked, Value root) {
+  /// Finds the activation with which the formula gives what the region gives, on tokens drawn at random.
+  bool findActivation(SmallRegion &region, ExpertReading &reading, Value picked, Value root) {
+    SmallVector<ExpertActivation> left;
+    for (uint32_t number = 0; number <= getMaxEnumValForExpertActivation(); ++number)
+      if (auto kind = ExpertActivation(number); kind != ExpertActivation::clamped_swish || !reading.up.empty())
+        left.push_back(kind);
     HostTensor ids = region.small(pick.getIndices());
     // Experts that share their parameters are alike; others have to be picked.
     int64_t rows = ids.size() / ids.shape.back();
@@ -323,7 +201,7 @@ private:
       // The last tokens are large: bounds of gates and of what they multiply show there alone.
       const double height = trial + 1 == trials ? 1e4 : 1;
       // Small sums show what is added to a divisor.
-      const double scale = trial == 1 && reading.weighing == Weighing::Shares ? 1e-7 : 1;
+      const double scale = trial == 1 && reading.weighing == ExpertWeighing::Shares ? 1e-7 : 1;
       SmallValues values;
       unsigned seed = 7 + 131 * trial;
       auto draw = [&] { return ((seed = seed * 1103515245u + 12345u) >> 16 & 0x3ff) / 512.0 - 1; };
@@ -336,58 +214,80 @@ private:
         values[value] = std::move(tensor);
       }
       values[pick.getIndices()] = ids = drawPicks(std::move(ids), trial);
-      HostTensor expected = formula(reading, values, ids, values[picked], region.small(root));
       std::optional<HostTensor> got = region.evaluate(values);
-      if (!got || got->shape != expected.shape)
+      llvm::erase_if(left, [&](ExpertActivation activation) {
+        reading.activation = activation;
+        return !got || !areNear(*got, formula(reading, values, ids, values[picked], region.small(root)));
+      });
+      if (left.empty())
         return false;
-      for (auto [a, b] : llvm::zip_equal(got->floats, expected.floats))
-        if (!(std::fabs(a - b) <= 1e-6 * (1 + std::fabs(b))))
-          return false;
     }
+    reading.activation = left.front();
     return true;
   }
 
-  /// y = sum_k weight * w_out (silu(gate) * up). It stands here a second time on purpose: it judges what
+  static bool areNear(const HostTensor &got, const HostTensor &expected) {
+    return got.shape == expected.shape && llvm::all_of(llvm::zip_equal(got.floats, expected.floats), [](auto pair) {
+             auto [a, b] = pair;
+             return std::fabs(a - b) <= 1e-6 * (1 + std::fabs(b));
+           });
+  }
+
+  /// y = sum_k weight * w_out (activation(gate) * up). It stands here a second time on purpose: it judges what
   /// the file says, not what our op says.
-  HostTensor formula(const Reading &reading, SmallValues &values, const HostTensor &ids, HostTensor weights,
+  HostTensor formula(const ExpertReading &reading, SmallValues &values, const HostTensor &ids, HostTensor weights,
                      HostTensor y) const {
     const HostTensor &x = values[reading.x];
     int64_t count = ids.shape.back(), channels = x.shape.back(), out = y.shape.back();
-    for (int64_t row = 0; reading.weighing != Weighing::AsTheyAre && row < ids.size(); row += count) {
+    for (int64_t row = 0; reading.weighing != ExpertWeighing::AsTheyAre && row < ids.size(); row += count) {
       double sum = 0;
       for (double &weight : MutableArrayRef(weights.floats).slice(row, count))
-        sum += weight = reading.weighing == Weighing::Softmax ? std::exp(weight) : weight;
+        sum += weight = reading.weighing == ExpertWeighing::Softmax ? std::exp(weight) : weight;
       for (double &weight : MutableArrayRef(weights.floats).slice(row, count))
         weight /= sum;
     }
     for (int64_t row = 0; row < ids.size(); ++row) {
       int64_t token = row / count, expert = ids.ints[row];
-      const Part &gateOf = Reading::of(reading.gate, expert), &upOf = Reading::of(reading.up, expert),
-                 &outOf = Reading::of(reading.out, expert);
-      const HostTensor &wGate = values[gateOf.parameter], &wUp = values[upOf.parameter],
-                       &wOut = values[outOf.parameter];
+      auto biased = [&](ArrayRef<ExpertPart> parts, int64_t r) {
+        if (parts.empty())
+          return 0.0;
+        const ExpertPart &part = ExpertReading::of(parts, expert);
+        return part.cell(values[part.parameter], expert, r);
+      };
+      auto product = [&](ArrayRef<ExpertPart> parts, ArrayRef<ExpertPart> bias, int64_t f) {
+        const ExpertPart &part = ExpertReading::of(parts, expert);
+        const HostTensor &matrix = values[part.parameter];
+        double sum = biased(bias, f);
+        for (int64_t c = 0; c < channels; ++c)
+          sum += x.floats[token * channels + c] * part.cell(matrix, expert, f, c);
+        return sum;
+      };
+      const ExpertPart &outOf = ExpertReading::of(reading.out, expert);
+      const HostTensor &wOut = values[outOf.parameter];
       for (int64_t f = 0; f < wOut.shape[outOf.column]; ++f) {
-        double gate = 0, up = 0;
-        for (int64_t c = 0; c < channels; ++c) {
-          gate += x.floats[token * channels + c] * gateOf.cell(wGate, expert, f, c);
-          up += x.floats[token * channels + c] * upOf.cell(wUp, expert, f, c);
-        }
-        double active = gate / (1 + std::exp(-gate)) * up * weights.floats[row];
+        double up = reading.up.empty() ? 1 : product(reading.up, reading.upBias, f);
+        double gate = product(reading.gate, reading.gateBias, f);
+        double active = activated(reading.activation, gate, up) * weights.floats[row];
         for (int64_t d = 0; d < out; ++d)
           y.floats[token * out + d] += active * outOf.cell(wOut, expert, d, f);
       }
+      for (int64_t d = 0; d < out; ++d)
+        y.floats[token * out + d] += weights.floats[row] * biased(reading.outBias, d);
     }
     return y;
   }
 
-  /// The parameters of one of the three matrices as one value [experts, row, column].
-  static Value stacked(Build &b, ArrayRef<Part> parts) {
-    if (parts.size() == 1)
-      return b.transpose(parts[0].parameter, {parts[0].expert, parts[0].row, parts[0].column});
-    SmallVector<Value> matrices;
-    for (const Part &part : parts)
-      matrices.push_back(b.transpose(part.parameter, {part.row, part.column}));
-    return stack(b, matrices, 0);
+  /// The dimensions, in this order, that a parameter has.
+  static Dims present(ArrayRef<int64_t> dims) {
+    return llvm::filter_to_vector<6>(dims, [](int64_t dim) { return dim >= 0; });
+  }
+
+  /// The parameters of one of the three matrices as one value [experts, row, column], or of its bias [experts, row].
+  static Value stacked(Build &b, ArrayRef<ExpertPart> parts) {
+    SmallVector<Value> each;
+    for (const ExpertPart &part : parts)
+      each.push_back(b.transpose(part.parameter, present({part.expert, part.row, part.column})));
+    return parts[0].expert >= 0 ? each[0] : stack(b, each, 0);
   }
 
   static Value stack(Build &b, ArrayRef<Value> values, int64_t dim) {
@@ -396,12 +296,14 @@ private:
     return StackOp::create(b.builder, b.loc, withShape(values[0].getType(), shape), values, dim);
   }
 
-  /// [experts, gate or up, width, channels].
-  static Value inOf(Build &b, const Reading &reading) {
-    const Part &gate = reading.gate[0];
+  /// [experts, gate and up, width, channels], or their biases [experts, gate and up, width].
+  static Value inOf(Build &b, ArrayRef<ExpertPart> gates, ArrayRef<ExpertPart> ups) {
+    const ExpertPart &gate = gates[0];
+    if (ups.empty())
+      return stack(b, {stacked(b, gates)}, 1);
     if (gate.pair < 0)
-      return stack(b, {stacked(b, reading.gate), stacked(b, reading.up)}, 1);
-    Value both = b.transpose(gate.parameter, {gate.expert, gate.pair, gate.row, gate.column});
+      return stack(b, {stacked(b, gates), stacked(b, ups)}, 1);
+    Value both = b.transpose(gate.parameter, present({gate.expert, gate.pair, gate.row, gate.column}));
     if (gate.place == 0)
       return both;
     Dims shape(shapeOf(both));
@@ -411,19 +313,56 @@ private:
     return stack(b, {halves.getResult(1), halves.getResult(0)}, 1);
   }
 
-  void replace(const Reading &reading, Value picked, Value root) {
+  /// A value with `count` cells more at the end of its last dimension: `first`, and zeros behind it.
+  static Value extended(Build &b, Value x, double first, int64_t count) {
+    for (auto [cell, cells] : {std::pair<double, int64_t>(first, 1), std::pair<double, int64_t>(0, count - 1)}) {
+      Dims shape(shapeOf(x)), low(shape.size(), 0), high(shape.size(), 0);
+      shape.back() += high.back() = cells;
+      x = PadOp::create(b.builder, b.loc, withShape(x.getType(), shape), x, low, high, APFloat(cell));
+    }
+    return x;
+  }
+
+  /// sum_k weights[k] * bias[ids[k]], for a bias [experts, channels].
+  Value biasOfPicks(Build &b, Value weights, Value bias, Type type) {
+    Dims shape(shapeOf(weights));
+    shape.push_back(experts());
+    Type ids = withShape(pick.getIndices().getType(), shape), cells = withShape(weights.getType(), shape);
+    Value numbers = IotaOp::create(b.builder, b.loc, ids, tokens + 1, 0, 1, ArrayAttr());
+    Value isPicked = b.compare(Predicate::eq, b.broadcast(pick.getIndices(), ids, range(0, tokens + 1)), numbers);
+    Value given = b.broadcast(weights, cells, range(0, tokens + 1));
+    Value all = b.sum(b.select(isPicked, given, b.splat(cells, 0)), {tokens});
+    std::string letters = StringRef("mnopqrstuvwxyz").take_front(tokens).str();
+    return ContractOp::create(b.builder, b.loc, type, letters + "e,ed->" + letters + "d", all, bias);
+  }
+
+  void replace(const ExpertReading &reading, Value picked, Value root) {
     OpBuilder builder(root.getDefiningOp());
     Build b(builder, root.getLoc());
-    Value wIn = inOf(b, reading), wOut = stacked(b, reading.out), weights = picked;
-    if (reading.weighing == Weighing::Softmax)
+    Value x = reading.x, wIn = inOf(b, reading.gate, reading.up), wOut = stacked(b, reading.out), weights = picked;
+    if (!reading.gateBias.empty()) {
+      // One channel would do; eight leave rows where vectors and GPUs want them.
+      const int64_t more = 8;
+      Dims shape(shapeOf(wIn));
+      shape.back() = 1;
+      Value bias = extended(b, b.reshape(inOf(b, reading.gateBias, reading.upBias), shape), 0, more - 1);
+      shape.back() = shapeOf(wIn).back() + more;
+      wIn = ConcatOp::create(builder, root.getLoc(), withShape(wIn.getType(), shape), ValueRange{wIn, bias},
+                             shape.size() - 1);
+      x = extended(b, x, 1, more);
+    }
+    if (reading.weighing == ExpertWeighing::Softmax)
       weights = SoftmaxOp::create(builder, root.getLoc(), picked, ArrayRef<int64_t>{tokens});
-    else if (reading.weighing == Weighing::Shares)
+    else if (reading.weighing == ExpertWeighing::Shares)
       weights = b.div(picked, b.broadcast(b.sum(picked, {tokens}), picked.getType(), range(0, tokens)));
     Dims hidden(shapeOf(pick.getIndices()));
-    hidden.append({2, shapeOf(wIn)[2]});
-    auto experts = ExpertsOp::create(builder, root.getLoc(), root.getType(), withShape(root.getType(), hidden),
-                                     reading.x, pick.getIndices(), weights, wIn, wOut, ArrayAttr());
-    root.replaceAllUsesWith(experts.getY());
+    hidden.append({shapeOf(wIn)[1], shapeOf(wIn)[2]});
+    auto experts = ExpertsOp::create(builder, root.getLoc(), root.getType(), withShape(root.getType(), hidden), x,
+                                     pick.getIndices(), weights, wIn, wOut, ArrayAttr(), reading.activation);
+    Value y = experts.getY();
+    if (!reading.outBias.empty())
+      y = b.add(y, biasOfPicks(b, weights, stacked(b, reading.outBias), y.getType()));
+    root.replaceAllUsesWith(y);
   }
 
   TopKOp pick;

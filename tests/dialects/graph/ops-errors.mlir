@@ -297,8 +297,16 @@ func.func @grouped(%x: tensor<2x3xf32>, %w: tensor<4x5x3xf32>, %i: tensor<7xi64>
 // -----
 
 func.func @experts(%x: tensor<2x6xf32>, %i: tensor<2x2xi64>, %r: tensor<2x2xf32>, %in: tensor<4x3x3x6xf32>, %out: tensor<4x6x3xf32>) {
-  // expected-error @below {{w_in must hold a gate and an up matrix, got: 3}}
+  // expected-error @below {{w_in must hold a gate and an up matrix, or one without a gate, got: 3}}
   %y, %h = graph.experts %x, %i, %r, %in, %out : (tensor<2x6xf32>, tensor<2x2xi64>, tensor<2x2xf32>, tensor<4x3x3x6xf32>, tensor<4x6x3xf32>) -> (tensor<2x6xf32>, tensor<2x2x2x3xf32>)
+  return
+}
+
+// -----
+
+func.func @experts(%x: tensor<2x6xf32>, %i: tensor<2x2xi64>, %r: tensor<2x2xf32>, %in: tensor<4x1x3x6xf32>, %out: tensor<4x6x3xf32>) {
+  // expected-error @below {{clamped_swish must have a gate and an up matrix, got: 1}}
+  %y, %h = graph.experts %x, %i, %r, %in, %out {activation = #graph<expert_activation clamped_swish>} : (tensor<2x6xf32>, tensor<2x2xi64>, tensor<2x2xf32>, tensor<4x1x3x6xf32>, tensor<4x6x3xf32>) -> (tensor<2x6xf32>, tensor<2x2x1x3xf32>)
   return
 }
 

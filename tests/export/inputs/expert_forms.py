@@ -22,6 +22,15 @@ class Stacked(Model):
         sizes = {"w1": (12, WIDTH), "w2": (WIDTH, 12), "w3": (12, WIDTH), "both": (WIDTH, 24), "down": (12, WIDTH)}
         for name, (rows, columns) in sizes.items():
             setattr(self, name, nn.Parameter(torch.randn(EXPERTS, rows, columns) * 0.3))
+        self.both_bias, self.down_bias = (nn.Parameter(torch.randn(EXPERTS, size) * 0.3) for size in (24, WIDTH))
+
+
+class Biased(Model):
+    def __init__(self, mix):
+        super().__init__(mix)
+        self.biased = nn.ModuleList(nn.Sequential(nn.Linear(WIDTH, 12), nn.ReLU(), nn.Linear(12, WIDTH)) for _ in range(EXPERTS))
+        self.gated = nn.ModuleList(nn.ModuleDict({"w1": nn.Linear(WIDTH, 12), "w2": nn.Linear(12, WIDTH), "w3": nn.Linear(WIDTH, 12)})
+                                   for _ in range(EXPERTS))
 
 
 def gates(x, weights, picks):
@@ -91,6 +100,46 @@ def turned(net, x, weights, picks):
     return (torch.bmm(up * F.silu(gate), net.down) * gates(x, weights, picks).t()[..., None]).sum(0).reshape(shape)
 
 
+def gelu_gates(net, x, weights, picks):
+    shape, (x, weights, picks) = x.shape, flat(x, weights, picks)
+    active = F.gelu(torch.einsum("ti,eoi->teo", x, net.w1), approximate="tanh") * torch.einsum("ti,eoi->teo", x, net.w3)
+    return torch.einsum("teo,eio,te->ti", active, net.w2, gates(x, weights, picks)).reshape(shape)
+
+
+def without_gates(net, x, weights, picks):
+    """Two parameters: one product, GELU and another."""
+    shape, (x, weights, picks) = x.shape, flat(x, weights, picks)
+    active = F.gelu(torch.einsum("ti,taoi->tao", x, net.w1[picks]))
+    return torch.einsum("tai,ta->ti", torch.einsum("tao,taio->tai", active, net.w2[picks]), weights).reshape(shape)
+
+
+def listed_squares(net, x, weights, picks):
+    """Two matrices of each expert, and the square of ReLU between them."""
+    given = gates(x, weights, picks)
+    return sum(given[..., number, None] * expert.w2(F.relu(expert.w1(x)).square()) for number, expert in enumerate(net.experts))
+
+
+def in_turns(net, x, weights, picks):
+    """Gates and what they multiply in turns, both limited, and biases, as in GPT-OSS."""
+    both = torch.einsum("bti,btkio->btko", x, net.both[picks]) + net.both_bias[picks]
+    gate, up = both[..., ::2].clamp(max=7), both[..., 1::2].clamp(-7, 7)
+    done = torch.einsum("btko,btkoi->btki", (up + 1) * gate * torch.sigmoid(gate * 1.702), net.down[picks])
+    return ((done + net.down_bias[picks]) * weights[..., None]).sum(2)
+
+
+def listed_biases(net, x, weights, picks):
+    """Matrices and biases of each expert."""
+    given = gates(x, weights, picks)
+    return sum(given[..., number, None] * expert(x) for number, expert in enumerate(net.biased))
+
+
+def gated_biases(net, x, weights, picks):
+    """Three matrices of each expert, all with biases."""
+    given = gates(x, weights, picks)
+    return sum(given[..., number, None] * expert["w2"](F.silu(expert["w1"](x)) * expert["w3"](x))
+               for number, expert in enumerate(net.gated))
+
+
 def listed(net, x, weights, picks):
     """Modules, stacked results, and an einsum."""
     return torch.einsum("bte,btec->btc", gates(x, weights, picks), torch.stack([expert(x) for expert in net.experts], 2))
@@ -127,9 +176,10 @@ def raised_divisor(net, x, weights, picks):
     return sum(given[..., number, None] * expert(x) for number, expert in enumerate(net.experts))
 
 
-STACKED = gathered, grouped, grouped_by_cells, grouped_and_back, products, turned
+STACKED = gathered, grouped, grouped_by_cells, grouped_and_back, products, turned, gelu_gates, without_gates, in_turns
 FOUND = {form.__name__: lambda form=form: Stacked(form) for form in STACKED}
-FOUND |= {form.__name__: lambda form=form: Model(form) for form in (listed, softmax_of_picks, others_first)}
+FOUND |= {form.__name__: lambda form=form: Model(form) for form in (listed, listed_squares, softmax_of_picks, others_first)}
+FOUND |= {form.__name__: lambda form=form: Biased(form) for form in (listed_biases, gated_biases)}
 LEFT = {form.__name__: lambda form=form: Model(form) for form in (out_of_order, raised_divisor)}
 ROWS = against_torch.STEPS * against_torch.BATCH
 

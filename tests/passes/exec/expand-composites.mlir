@@ -77,6 +77,22 @@ func.func @half_gradients(%dy: tensor<3x6xbf16>, %i: tensor<3x2xi64>, %r: tensor
   return %dx, %dr, %din, %dout : tensor<3x6xbf16>, tensor<3x2xf32>, tensor<4x2x5x6xf32>, tensor<4x6x5xf32>
 }
 
+// Experts without a gate: their only product is activated.
+// CHECK-LABEL: func.func @without_gates
+// CHECK: %[[H:.*]] = graph.grouped_contract "mc,egfc->mkgf" {{.*}} -> tensor<3x2x1x5xf32>
+// CHECK: %[[G:.*]] = graph.reshape %[[H]] {{.*}} -> tensor<3x2x5xf32>
+// CHECK: graph.gelu %[[G]] {form = #graph<gelu_form exact>}
+// CHECK-NOT: graph.unstack
+// CHECK: graph.gelu_grad {{.*}} {form = #graph<gelu_form exact>}
+// CHECK: graph.stack {{.*}} : (tensor<3x2x5xf32>) -> tensor<3x2x1x5xf32>
+func.func @without_gates(%x: tensor<3x6xf32>, %i: tensor<3x2xi64>, %r: tensor<3x2xf32>, %in: tensor<4x1x5x6xf32>, %out: tensor<4x6x5xf32>) -> (tensor<3x6xf32>, tensor<3x6xf32>) {
+  %y, %h = graph.experts %x, %i, %r, %in, %out {activation = #graph<expert_activation gelu>}
+      : (tensor<3x6xf32>, tensor<3x2xi64>, tensor<3x2xf32>, tensor<4x1x5x6xf32>, tensor<4x6x5xf32>) -> (tensor<3x6xf32>, tensor<3x2x1x5xf32>)
+  %dx, %dr, %dh = graph.experts_grad %y, %i, %r, %in, %out, %h {activation = #graph<expert_activation gelu>}
+      : (tensor<3x6xf32>, tensor<3x2xi64>, tensor<3x2xf32>, tensor<4x1x5x6xf32>, tensor<4x6x5xf32>, tensor<3x2x1x5xf32>) -> (tensor<3x6xf32>, tensor<3x2xf32>, tensor<3x2x1x5xf32>)
+  return %y, %dx : tensor<3x6xf32>, tensor<3x6xf32>
+}
+
 // With the indexed dimension first, what is gathered from is a table.
 // CHECK-LABEL: func.func @gather
 // CHECK: %[[T:.*]] = graph.transpose %arg0 [1, 0, 2] {{.*}}-> tensor<4x2x3xf32>

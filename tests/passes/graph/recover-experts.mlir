@@ -4,6 +4,10 @@ module {
 graph.state @in : tensor<2x2x3x4xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "in", saved_shape = array<i64: 2, 6, 4>, init = #graph.init<zero>}
 graph.state @out : tensor<2x4x3xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "out", saved_shape = array<i64: 2, 4, 3>, init = #graph.init<zero>}
 
+graph.state @only : tensor<2x3x4xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "only", saved_shape = array<i64: 2, 3, 4>, init = #graph.init<zero>}
+graph.state @only_bias : tensor<2x3xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "only_bias", saved_shape = array<i64: 2, 3>, init = #graph.init<zero>}
+graph.state @out_bias : tensor<2x4xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "out_bias", saved_shape = array<i64: 2, 4>, init = #graph.init<zero>}
+
 // The weights of the picked experts, gathered.
 // CHECK-LABEL: func.func @gathered
 // CHECK: %[[R:.*]], %[[I:.*]] = graph.top_k %{{.*}}
@@ -116,6 +120,35 @@ func.func @swapped(%x: tensor<5x4xf32>, %w: tensor<2x4xf32>) -> tensor<5x4xf32> 
   %a = graph.mul %s, %g#0 : (tensor<5x1x3xf32>, tensor<5x1x3xf32>) -> tensor<5x1x3xf32>
   %z = graph.contract "nkf,nkdf->nkd" %a, %gout : (tensor<5x1x3xf32>, tensor<5x1x4x3xf32>) -> tensor<5x1x4xf32>
   %y = graph.contract "nk,nkd->nd" %r, %z : (tensor<5x1xf32>, tensor<5x1x4xf32>) -> tensor<5x4xf32>
+  return %y : tensor<5x4xf32>
+}
+
+// One matrix instead of gate and up, and biases: the first is a column for a channel of ones, the second is weighted apart.
+// CHECK-LABEL: func.func @biases
+// CHECK: %[[R:.*]], %[[I:.*]] = graph.top_k %{{.*}}
+// CHECK: %[[W:.*]] = graph.concat %{{.*}}, %{{.*}} {dim = 3 : i64} : (tensor<2x1x3x4xf32>, tensor<2x1x3x8xf32>) -> tensor<2x1x3x12xf32>
+// CHECK: %[[ONE:.*]] = graph.pad %arg0 [0, 0] [0, 1] 1.000000e+00
+// CHECK: %[[X:.*]] = graph.pad %[[ONE]] [0, 0] [0, 7] 0.000000e+00
+// CHECK: %[[Y:.*]], %{{.*}} = graph.experts %[[X]], %[[I]], %[[R]], %[[W]], %{{.*}} {activation = #graph<expert_activation relu>}
+// CHECK: %[[B:.*]] = graph.contract "me,ed->md" {{.*}} : (tensor<5x2xf32>, tensor<2x4xf32>) -> tensor<5x4xf32>
+// CHECK: graph.add %[[Y]], %[[B]]
+func.func @biases(%x: tensor<5x4xf32>, %w: tensor<2x4xf32>) -> tensor<5x4xf32> {
+  %p = graph.contract "nc,ec->ne" %x, %w : (tensor<5x4xf32>, tensor<2x4xf32>) -> tensor<5x2xf32>
+  %r, %i = graph.top_k %p : (tensor<5x2xf32>) -> (tensor<5x1xf32>, tensor<5x1xi64>)
+  %in = graph.read @only : tensor<2x3x4xf32>
+  %inb = graph.read @only_bias : tensor<2x3xf32>
+  %out = graph.read @out : tensor<2x4x3xf32>
+  %outb = graph.read @out_bias : tensor<2x4xf32>
+  %gin = graph.gather %in, %i {axis = 0 : i64} : (tensor<2x3x4xf32>, tensor<5x1xi64>) -> tensor<5x1x3x4xf32>
+  %ginb = graph.embedding %inb, %i : (tensor<2x3xf32>, tensor<5x1xi64>) -> tensor<5x1x3xf32>
+  %gout = graph.gather %out, %i {axis = 0 : i64} : (tensor<2x4x3xf32>, tensor<5x1xi64>) -> tensor<5x1x4x3xf32>
+  %goutb = graph.embedding %outb, %i : (tensor<2x4xf32>, tensor<5x1xi64>) -> tensor<5x1x4xf32>
+  %h = graph.contract "nc,nkfc->nkf" %x, %gin : (tensor<5x4xf32>, tensor<5x1x3x4xf32>) -> tensor<5x1x3xf32>
+  %hb = graph.add %h, %ginb : (tensor<5x1x3xf32>, tensor<5x1x3xf32>) -> tensor<5x1x3xf32>
+  %a = graph.relu %hb : tensor<5x1x3xf32>
+  %z = graph.contract "nkf,nkdf->nkd" %a, %gout : (tensor<5x1x3xf32>, tensor<5x1x4x3xf32>) -> tensor<5x1x4xf32>
+  %zb = graph.add %z, %goutb : (tensor<5x1x4xf32>, tensor<5x1x4xf32>) -> tensor<5x1x4xf32>
+  %y = graph.contract "nk,nkd->nd" %r, %zb : (tensor<5x1xf32>, tensor<5x1x4xf32>) -> tensor<5x4xf32>
   return %y : tensor<5x4xf32>
 }
 

@@ -188,6 +188,36 @@ const Case cases[] = {
      "%x: tensor<3x4xf64>, %i: tensor<3x2xi64>, %r: tensor<3x2xf64>, %a: tensor<4x2x3x4xf64>, %b: tensor<4x5x3xf64>",
      "graph.experts %x, %i, %r, %a, %b : (tensor<3x4xf64>, tensor<3x2xi64>, tensor<3x2xf64>, tensor<4x2x3x4xf64>, "
      "tensor<4x5x3xf64>) -> (tensor<3x5xf64>, tensor<3x2x2x3xf64>)"},
+    {"graph.experts",
+     "%x: tensor<3x4xf64>, %i: tensor<3x2xi64>, %r: tensor<3x2xf64>, %a: tensor<4x1x3x4xf64>, %b: tensor<4x5x3xf64>",
+     "graph.experts %x, %i, %r, %a, %b {activation = #graph<expert_activation silu>} : (tensor<3x4xf64>, "
+     "tensor<3x2xi64>, tensor<3x2xf64>, tensor<4x1x3x4xf64>, tensor<4x5x3xf64>) -> (tensor<3x5xf64>, "
+     "tensor<3x2x1x3xf64>)"},
+    {"graph.experts",
+     "%x: tensor<3x4xf64>, %i: tensor<3x2xi64>, %r: tensor<3x2xf64>, %a: tensor<4x2x3x4xf64>, %b: tensor<4x5x3xf64>",
+     "graph.experts %x, %i, %r, %a, %b {activation = #graph<expert_activation gelu>} : (tensor<3x4xf64>, "
+     "tensor<3x2xi64>, tensor<3x2xf64>, tensor<4x2x3x4xf64>, tensor<4x5x3xf64>) -> (tensor<3x5xf64>, "
+     "tensor<3x2x2x3xf64>)"},
+    {"graph.experts",
+     "%x: tensor<3x4xf64>, %i: tensor<3x2xi64>, %r: tensor<3x2xf64>, %a: tensor<4x1x3x4xf64>, %b: tensor<4x5x3xf64>",
+     "graph.experts %x, %i, %r, %a, %b {activation = #graph<expert_activation gelu_tanh>} : (tensor<3x4xf64>, "
+     "tensor<3x2xi64>, tensor<3x2xf64>, tensor<4x1x3x4xf64>, tensor<4x5x3xf64>) -> (tensor<3x5xf64>, "
+     "tensor<3x2x1x3xf64>)"},
+    {"graph.experts",
+     "%x: tensor<3x4xf64>, %i: tensor<3x2xi64>, %r: tensor<3x2xf64>, %a: tensor<4x2x3x4xf64>, %b: tensor<4x5x3xf64>",
+     "graph.experts %x, %i, %r, %a, %b {activation = #graph<expert_activation relu>} : (tensor<3x4xf64>, "
+     "tensor<3x2xi64>, tensor<3x2xf64>, tensor<4x2x3x4xf64>, tensor<4x5x3xf64>) -> (tensor<3x5xf64>, "
+     "tensor<3x2x2x3xf64>)"},
+    {"graph.experts",
+     "%x: tensor<3x4xf64>, %i: tensor<3x2xi64>, %r: tensor<3x2xf64>, %a: tensor<4x1x3x4xf64>, %b: tensor<4x5x3xf64>",
+     "graph.experts %x, %i, %r, %a, %b {activation = #graph<expert_activation relu_squared>} : (tensor<3x4xf64>, "
+     "tensor<3x2xi64>, tensor<3x2xf64>, tensor<4x1x3x4xf64>, tensor<4x5x3xf64>) -> (tensor<3x5xf64>, "
+     "tensor<3x2x1x3xf64>)"},
+    {"graph.experts",
+     "%x: tensor<3x4xf64>, %i: tensor<3x2xi64>, %r: tensor<3x2xf64>, %a: tensor<4x2x3x4xf64>, %b: tensor<4x5x3xf64>",
+     "graph.experts %x, %i, %r, %a, %b {activation = #graph<expert_activation clamped_swish>} : (tensor<3x4xf64>, "
+     "tensor<3x2xi64>, tensor<3x2xf64>, tensor<4x2x3x4xf64>, tensor<4x5x3xf64>) -> (tensor<3x5xf64>, "
+     "tensor<3x2x2x3xf64>)"},
     {"graph.cross_entropy", "%l: tensor<2x3x4xf64>, %t: tensor<2x3xi64>",
      "graph.cross_entropy %l, %t {ignore_index = 1 : i64} : (tensor<2x3x4xf64>, tensor<2x3xi64>) -> (tensor<f64>, "
      "tensor<f64>, tensor<2x3xf64>)"},

@@ -245,6 +245,13 @@ inline const OpCase kOpCases[] = {
      "graph.experts %x, %i, %r, %a, %b : (tensor<2x3x4xf64>, tensor<2x3x2xi64>, tensor<2x3x2xf64>, "
      "tensor<5x2x3x4xf64>, tensor<5x6x3xf64>) -> (tensor<2x3x6xf64>, tensor<2x3x2x2x3xf64>)",
      5},
+    {"graph.experts",
+     "%x: tensor<2x3x4xf64>, %i: tensor<2x3x2xi64>, %r: tensor<2x3x2xf64>, %a: tensor<5x1x3x4xf64>, "
+     "%b: tensor<5x6x3xf64>",
+     "graph.experts %x, %i, %r, %a, %b {activation = #graph<expert_activation relu_squared>} : (tensor<2x3x4xf64>, "
+     "tensor<2x3x2xi64>, tensor<2x3x2xf64>, tensor<5x1x3x4xf64>, tensor<5x6x3xf64>) -> (tensor<2x3x6xf64>, "
+     "tensor<2x3x2x1x3xf64>)",
+     5},
     {"graph.experts_grad",
      "%d: tensor<2x3x6xf64>, %i: tensor<2x3x2xi64>, %r: tensor<2x3x2xf64>, %a: tensor<5x2x3x4xf64>, "
      "%b: tensor<5x6x3xf64>, %h: tensor<2x3x2x2x3xf64>",
