@@ -36,10 +36,10 @@ struct ExpertPart {
   }
 };
 
-/// The weights of the experts: the picked values, their softmax, or their shares of the sum. The latter two are
-/// a way to read a region whose weights are no value with a cell for each pick, or one whose dimensions are in another
-/// order.
-enum class ExpertWeighing { AsTheyAre, Softmax, Shares };
+/// The weights of the experts: the picked values, their softmax, their shares of the sum, or their logistic. All but
+/// the first are a way to read a region whose weights are no value with a cell for each pick, or one whose dimensions
+/// are in another order.
+enum class ExpertWeighing { AsTheyAre, Softmax, Shares, Logistic };
 
 /// One way to read a region as an expert layer: which parameter is what.
 struct ExpertReading {
@@ -47,6 +47,8 @@ struct ExpertReading {
   /// One part for all experts, or one for each; none of `up` if experts have no gate, and none of a missing bias.
   llvm::SmallVector<ExpertPart> gate, up, out, gateBias, upBias, outBias;
   ExpertWeighing weighing = ExpertWeighing::AsTheyAre;
+  /// Whether the weight of a token's only pick multiplies what enters, as in Llama 4, and not what comes out.
+  bool entering = false;
   ExpertActivation activation = ExpertActivation::silu;
 
   llvm::SmallVector<mlir::Value> parameters() const {

@@ -120,8 +120,20 @@ private:
     return found;
   }
 
-  /// Vectors a token that the router reads, nearest first.
+  /// Vectors a token that the router reads, nearest first, and behind them what else is made of these: a norm of
+  /// the experts' own, as in Gemma 4.
   SmallVector<Value> inputs() {
+    SmallVector<Value> found = routed();
+    for (size_t i = 0, count = found.size(); i < count; ++i)
+      for (Operation *user : found[i].getUsers())
+        for (Value result : user->getResults())
+          if (isTokenValue(result) && result.getType() != pick.getX().getType() && found.size() < 12 &&
+              !llvm::is_contained(found, result))
+            found.push_back(result);
+    return found;
+  }
+
+  SmallVector<Value> routed() {
     llvm::SetVector<Value> seen;
     seen.insert(pick.getX());
     SmallVector<Value> found;
@@ -140,15 +152,19 @@ private:
     if (!region || region->parameters().size() < 2 || int64_t(region->parameters().size()) > 6 * experts() ||
         !region->isClosed())
       return false;
+    const bool onePick = shapeOf(pick.getIndices()).back() == 1;
     for (ExpertReading reading : readings(*region, x, picked, root))
-      for (ExpertWeighing weighing : {ExpertWeighing::AsTheyAre, ExpertWeighing::Softmax, ExpertWeighing::Shares}) {
-        reading.weighing = weighing;
-        if ((weighing != ExpertWeighing::AsTheyAre && picked != pick.getValues()) ||
-            !findActivation(*region, reading, picked, root))
-          continue;
-        replace(reading, picked, root);
-        return true;
-      }
+      for (ExpertWeighing weighing :
+           {ExpertWeighing::AsTheyAre, ExpertWeighing::Softmax, ExpertWeighing::Shares, ExpertWeighing::Logistic})
+        for (bool entering : {false, true}) {
+          reading.weighing = weighing;
+          reading.entering = entering;
+          if ((weighing != ExpertWeighing::AsTheyAre && picked != pick.getValues()) || (entering && !onePick) ||
+              !findActivation(*region, reading, picked, root))
+            continue;
+          replace(reading, picked, root);
+          return true;
+        }
     return false;
   }
 
@@ -233,21 +249,36 @@ private:
            });
   }
 
+  /// The weights of picks, given their values.
+  static HostTensor weightsOf(HostTensor values, ExpertWeighing weighing) {
+    int64_t count = values.shape.back();
+    for (int64_t row = 0; row < values.size(); row += count) {
+      MutableArrayRef<double> cells = MutableArrayRef(values.floats).slice(row, count);
+      double sum = 0;
+      for (double &cell : cells) {
+        if (weighing == ExpertWeighing::Logistic)
+          cell = 1 / (1 + std::exp(-cell));
+        else if (weighing == ExpertWeighing::Softmax)
+          cell = std::exp(cell);
+        sum += cell;
+      }
+      for (double &cell : cells)
+        if (weighing == ExpertWeighing::Softmax || weighing == ExpertWeighing::Shares)
+          cell /= sum;
+    }
+    return values;
+  }
+
   /// y = sum_k weight * w_out (activation(gate) * up). It stands here a second time on purpose: it judges what
   /// the file says, not what our op says.
-  HostTensor formula(const ExpertReading &reading, SmallValues &values, const HostTensor &ids, HostTensor weights,
+  HostTensor formula(const ExpertReading &reading, SmallValues &values, const HostTensor &ids, const HostTensor &picked,
                      HostTensor y) const {
-    const HostTensor &x = values[reading.x];
+    const HostTensor &x = values[reading.x], weights = weightsOf(picked, reading.weighing);
     int64_t count = ids.shape.back(), channels = x.shape.back(), out = y.shape.back();
-    for (int64_t row = 0; reading.weighing != ExpertWeighing::AsTheyAre && row < ids.size(); row += count) {
-      double sum = 0;
-      for (double &weight : MutableArrayRef(weights.floats).slice(row, count))
-        sum += weight = reading.weighing == ExpertWeighing::Softmax ? std::exp(weight) : weight;
-      for (double &weight : MutableArrayRef(weights.floats).slice(row, count))
-        weight /= sum;
-    }
     for (int64_t row = 0; row < ids.size(); ++row) {
       int64_t token = row / count, expert = ids.ints[row];
+      const double weight = weights.floats[row], enters = reading.entering ? weight : 1,
+                   leaves = reading.entering ? 1 : weight;
       auto biased = [&](ArrayRef<ExpertPart> parts, int64_t r) {
         if (parts.empty())
           return 0.0;
@@ -259,7 +290,7 @@ private:
         const HostTensor &matrix = values[part.parameter];
         double sum = biased(bias, f);
         for (int64_t c = 0; c < channels; ++c)
-          sum += x.floats[token * channels + c] * part.cell(matrix, expert, f, c);
+          sum += enters * x.floats[token * channels + c] * part.cell(matrix, expert, f, c);
         return sum;
       };
       const ExpertPart &outOf = ExpertReading::of(reading.out, expert);
@@ -267,12 +298,12 @@ private:
       for (int64_t f = 0; f < wOut.shape[outOf.column]; ++f) {
         double up = reading.up.empty() ? 1 : product(reading.up, reading.upBias, f);
         double gate = product(reading.gate, reading.gateBias, f);
-        double active = activated(reading.activation, gate, up) * weights.floats[row];
+        double active = activated(reading.activation, gate, up) * leaves;
         for (int64_t d = 0; d < out; ++d)
           y.floats[token * out + d] += active * outOf.cell(wOut, expert, d, f);
       }
       for (int64_t d = 0; d < out; ++d)
-        y.floats[token * out + d] += weights.floats[row] * biased(reading.outBias, d);
+        y.floats[token * out + d] += leaves * biased(reading.outBias, d);
     }
     return y;
   }
@@ -340,6 +371,17 @@ private:
     OpBuilder builder(root.getDefiningOp());
     Build b(builder, root.getLoc());
     Value x = reading.x, wIn = inOf(b, reading.gate, reading.up), wOut = stacked(b, reading.out), weights = picked;
+    if (reading.weighing == ExpertWeighing::Softmax)
+      weights = SoftmaxOp::create(builder, root.getLoc(), picked, ArrayRef<int64_t>{tokens});
+    else if (reading.weighing == ExpertWeighing::Shares)
+      weights = b.div(picked, b.broadcast(b.sum(picked, {tokens}), picked.getType(), range(0, tokens)));
+    else if (reading.weighing == ExpertWeighing::Logistic)
+      weights = LogisticOp::create(builder, root.getLoc(), picked);
+    if (reading.entering) {
+      Value each = b.broadcast(b.sum(weights, {tokens}), x.getType(), range(0, tokens));
+      x = b.mul(x, each);
+      weights = b.splat(weights, 1);
+    }
     if (!reading.gateBias.empty()) {
       // One channel would do; eight leave rows where vectors and GPUs want them.
       const int64_t more = 8;
@@ -351,10 +393,6 @@ private:
                              shape.size() - 1);
       x = extended(b, x, 1, more);
     }
-    if (reading.weighing == ExpertWeighing::Softmax)
-      weights = SoftmaxOp::create(builder, root.getLoc(), picked, ArrayRef<int64_t>{tokens});
-    else if (reading.weighing == ExpertWeighing::Shares)
-      weights = b.div(picked, b.broadcast(b.sum(picked, {tokens}), picked.getType(), range(0, tokens)));
     Dims hidden(shapeOf(pick.getIndices()));
     hidden.append({shapeOf(wIn)[1], shapeOf(wIn)[2]});
     auto experts = ExpertsOp::create(builder, root.getLoc(), root.getType(), withShape(root.getType(), hidden), x,

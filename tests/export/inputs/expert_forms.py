@@ -23,6 +23,7 @@ class Stacked(Model):
         for name, (rows, columns) in sizes.items():
             setattr(self, name, nn.Parameter(torch.randn(EXPERTS, rows, columns) * 0.3))
         self.both_bias, self.down_bias = (nn.Parameter(torch.randn(EXPERTS, size) * 0.3) for size in (24, WIDTH))
+        self.scale, self.norm = nn.Parameter(torch.rand(WIDTH)), nn.Parameter(torch.rand(WIDTH))
 
 
 class Biased(Model):
@@ -140,6 +141,21 @@ def gated_biases(net, x, weights, picks):
                for number, expert in enumerate(net.gated))
 
 
+def one_entering(net, x, weights, picks):
+    """One pick, whose logistic weighs what enters, as in Llama 4."""
+    best, pick = net.gate(x).topk(1, dim=-1)
+    shares = torch.full_like(net.gate(x), float("-inf")).scatter(-1, pick, best).sigmoid()
+    rows = x.unsqueeze(-2) * shares.unsqueeze(-1)
+    active = F.silu(torch.einsum("btei,eoi->bteo", rows, net.w1)) * torch.einsum("btei,eoi->bteo", rows, net.w3)
+    return torch.einsum("bteo,eio->bti", active, net.w2)
+
+
+def apart(net, x, weights, picks):
+    """A norm of the router's and one of the experts' own."""
+    best, picks = net.gate(F.rms_norm(x, (WIDTH,)) * net.scale).topk(PICKS, dim=-1)
+    return gelu_gates(net, F.rms_norm(x, (WIDTH,), net.norm), best.softmax(-1), picks)
+
+
 def listed(net, x, weights, picks):
     """Modules, stacked results, and an einsum."""
     return torch.einsum("bte,btec->btc", gates(x, weights, picks), torch.stack([expert(x) for expert in net.experts], 2))
@@ -176,7 +192,7 @@ def raised_divisor(net, x, weights, picks):
     return sum(given[..., number, None] * expert(x) for number, expert in enumerate(net.experts))
 
 
-STACKED = gathered, grouped, grouped_by_cells, grouped_and_back, products, turned, gelu_gates, without_gates, in_turns
+STACKED = gathered, grouped, grouped_by_cells, grouped_and_back, products, turned, gelu_gates, without_gates, in_turns, one_entering, apart
 FOUND = {form.__name__: lambda form=form: Stacked(form) for form in STACKED}
 FOUND |= {form.__name__: lambda form=form: Model(form) for form in (listed, listed_squares, softmax_of_picks, others_first)}
 FOUND |= {form.__name__: lambda form=form: Biased(form) for form in (listed_biases, gated_biases)}
