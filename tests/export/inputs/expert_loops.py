@@ -91,6 +91,19 @@ def copies(net, x, weights, picks):
     return (result.view(*weights.shape, -1) * weights.unsqueeze(-1)).sum(2)
 
 
+def hits(net, x, weights, picks):
+    """The loop of transformers 5, over the experts that some token picked."""
+    shape, (x, weights, picks) = x.shape, flat(x, weights, picks)
+    result, mask = torch.zeros_like(x), F.one_hot(picks, num_classes=EXPERTS).permute(2, 1, 0)
+    for hit in torch.greater(mask.sum(dim=(-1, -2)), 0).nonzero():
+        number = hit[0]
+        if number == EXPERTS:
+            continue
+        place, token = torch.where(mask[number])
+        result.index_add_(0, token, net.experts[number](x[token]) * weights[token, place, None])
+    return result.reshape(shape)
+
+
 def sums(net, x, weights, picks):
     """A sum by index_put, rows picked in another order, and a write of rows without gradient to which several cells point."""
     shape, (x, weights, picks) = x.shape, flat(x, weights, picks)
@@ -119,12 +132,18 @@ def two_masks(net, x, weights, picks):
     return result
 
 
+def counted(net, x, weights, picks):
+    for _ in F.one_hot(picks, num_classes=EXPERTS).sum(dim=(0, 1, 2)).nonzero():
+        x = x + 1
+    return x
+
+
 def ahead(net, x, weights, picks):
     return x.reshape(-1, WIDTH)[None, torch.where(picks[..., 0].reshape(-1) == 1)[0]].sum(1)
 
 
-FORMS = (mixtral, mistral, masks, copies, sums)
-REFUSED = (asked_of_another, asked_in_vain, two_masks, ahead)
+FORMS = (mixtral, mistral, masks, copies, hits, sums)
+REFUSED = (asked_of_another, asked_in_vain, two_masks, counted, ahead)
 ROWS = against_torch.STEPS * against_torch.BATCH
 
 if __name__ == "__main__":

@@ -141,9 +141,9 @@ class Picked:
         refuse("rows that a mask picks are a condition of Python's", "choose with torch.where")
 
     def __iter__(self):
-        if self.places is None:
+        if self.places is None or len(self.places[0].sizes) != 1:
             refuse("a loop goes over the rows that a mask picks")
-        return iter(self.columns())
+        return writes.cells_of_loop(picking, self.places[0].sizes[0], (1,) * (self.rows.dim() - 1), self.device)
 
     def columns(self):
         return [Picked(place.cells, self.mask, places=[place]) for place in self.places]

@@ -89,6 +89,18 @@ def written(picking, function, args, kwargs):
     return x.copy_(made) if changes else made
 
 
+def cells_of_loop(picking, count, shape, device):
+    """All cells of a mask of one dimension, where a loop goes over those that nonzero() gives: its body writes the rows that
+    picked a cell, and of others, as of an expert that no token picked, there are none."""
+    written, place = len(picking.questions.written), place_of_call()
+    for number in range(count):
+        yield torch.tensor(number, device=device).reshape(shape)
+    if len(picking.questions.written) == written:
+        raise ExportError(f"a loop goes over the rows that a mask picks{place} and writes no rows, which cannot be exported: how many "
+                          "there are is not known before the program runs; multiply by the mask, or choose with torch.where")
+    picking.questions.loops.append(place)
+
+
 # What a comparison of a count, of at least 1, with a number says.
 COMPARISONS = {("eq", 0): False, ("ne", 0): True, ("gt", 0): True, ("ge", 1): True, ("lt", 1): False, ("le", 0): False}
 
@@ -99,6 +111,7 @@ class Questions:
         self.counts, self.truths = {}, {}
         self.open = []  # masks of which it was asked, and where
         self.written = []  # masks by which something was written
+        self.loops = []  # where loops go over what a mask picks
 
     def count(self, tensor, mask):
         """`tensor` is how many rows a mask picks, or as many times a number."""
@@ -131,6 +144,9 @@ class Questions:
             if not any(other is mask for other in self.written):
                 raise ExportError(f"forward branches on what a tensor holds, which no trace knows{place}: choose by torch.where, or give a "
                                   "number that does not change as a plain number")
+        for place in dict.fromkeys(self.loops):
+            warnings.warn(f"forward loops over what a mask picks{place}: the file goes over all of it, and writes no row of what is not "
+                          "picked", ExportWarning, stacklevel=2)
         for place in dict.fromkeys(place for _, place in self.open):
             warnings.warn(f"forward asks whether a mask picks any row{place}: the file computes as if it did, and writes no row if it "
                           "does not", ExportWarning, stacklevel=2)
