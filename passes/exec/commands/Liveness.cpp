@@ -7,6 +7,7 @@
 
 #include "passes/exec/commands/Liveness.h"
 #include "passes/exec/commands/Runs.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace dtcc::exec;
@@ -111,7 +112,7 @@ using BufferUse = SmallVector<Touches, 1>;
 
 /// Extends the lifetime by the values that the runs of a step leave in the buffer for later runs.
 static void follow(const BufferUse &use, ArrayRef<Run> runs, ArrayRef<Interval> phases, Lifetime &lifetime) {
-  llvm::SmallDenseMap<size_t, const Touches *> byPhase;
+  SmallVector<const Touches *> byPhase(phases.size());
   for (const Touches &touches : use) {
     lifetime.add(touches.span);
     byPhase[touches.phase] = &touches;
@@ -120,24 +121,31 @@ static void follow(const BufferUse &use, ArrayRef<Run> runs, ArrayRef<Interval> 
   if (llvm::none_of(use, [](const Touches &touches) { return touches.readsFirst; }))
     return;
   llvm::SmallDenseMap<int64_t, size_t> lastRuns; // by slot of memory
+  /// By run, how many more values wait in the buffer while it runs than during the run before.
+  std::vector<int64_t> waits(runs.size());
   for (auto [number, run] : llvm::enumerate(runs)) {
-    const Touches *touches = byPhase.lookup(run.phase);
+    const Touches *touches = byPhase[run.phase];
     if (!touches)
       continue;
     auto [last, isFirst] = lastRuns.try_emplace(touches->slots[run.slot], number);
     if (touches->readsFirst) {
       lifetime.add({phases[run.phase].begin, touches->span.end});
       if (!isFirst) {
-        const Touches &before = *byPhase.lookup(runs[last->second].phase);
+        const Touches &before = *byPhase[runs[last->second].phase];
         lifetime.add({before.span.begin, phases[before.phase].end});
-        llvm::SmallDenseSet<size_t> between;
-        for (size_t other = last->second + 1; other < number; ++other)
-          if (between.insert(runs[other].phase).second)
-            lifetime.add(phases[runs[other].phase]);
+        ++waits[last->second + 1];
+        --waits[number];
       }
     }
     last->second = number;
   }
+  llvm::SmallBitVector during(unsigned(phases.size()));
+  int64_t waiting = 0;
+  for (auto [run, more] : llvm::zip_equal(runs, waits))
+    if ((waiting += more) > 0)
+      during.set(unsigned(run.phase));
+  for (unsigned phase : during.set_bits())
+    lifetime.add(phases[phase]);
 }
 
 Liveness::Liveness(ProgramOp program) {
