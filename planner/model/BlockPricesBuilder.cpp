@@ -44,6 +44,7 @@ private:
   Axes modelAxes(const Axes &axes) const;
   uint32_t numberOf(const Axes &axes);
   Layout layoutOf(Value value);
+  Extents addExtents(std::vector<Extent> list);
   Extents extentsOf(Value value, const Layout &layout);
   Bytes bytesOf(Value value, const Layout &layout);
   Bytes ofGroup(Bytes bytes, double packed);
@@ -83,6 +84,7 @@ private:
   llvm::StringMap<const plan::StatePlan *> states;
   std::map<Operation *, Placed> known; // references to its elements stay
   llvm::DenseMap<Operation *, uint32_t> numbers;
+  std::map<std::vector<Extent>, Extents> lists; // what addExtents gave
   WaitingValues waiting;
 };
 
@@ -144,12 +146,18 @@ Layout BlockPrices::Builder::layoutOf(Value value) {
   return placedOf(op).layouts.results[cast<OpResult>(value).getResultNumber()];
 }
 
+BlockPrices::Extents BlockPrices::Builder::addExtents(std::vector<Extent> list) {
+  auto [known, isNew] = lists.try_emplace(std::move(list), Extents{uint32_t(prices.extents.size())});
+  if (isNew)
+    prices.extents.push_back(known->first);
+  return known->second;
+}
+
 BlockPrices::Extents BlockPrices::Builder::extentsOf(Value value, const Layout &layout) {
-  Extents extents{uint32_t(prices.extents.size()), 0};
+  std::vector<Extent> list;
   for (auto [dim, size] : llvm::enumerate(cast<ShapedType>(value.getType()).getShape()))
-    prices.extents.push_back({size, table.sharedDim(value, dim), numberOf(layout.dims[dim])});
-  extents.end = prices.extents.size();
-  return extents;
+    list.push_back({size, table.sharedDim(value, dim), numberOf(layout.dims[dim])});
+  return addExtents(std::move(list));
 }
 
 static double elementBytes(Value value) { return double(getElementBytes(getElementTypeOrSelf(value))); }
@@ -161,14 +169,10 @@ BlockPrices::Bytes BlockPrices::Builder::bytesOf(Value value, const Layout &layo
 /// Bytes for the samples of all ranks of a group that splits experts: there is room for all of them to pick the experts
 /// of one rank. Where a capacity bounds the rows (--moe-capacity), the evaluation reduces them: see Bytes::packed.
 BlockPrices::Bytes BlockPrices::Builder::ofGroup(Bytes bytes, double packed) {
-  Extents extents{uint32_t(prices.extents.size()), 0};
-  for (uint32_t i = bytes.extents.begin; i < bytes.extents.end; ++i) {
-    Extent extent = prices.extents[i];
+  std::vector<Extent> list = prices.extents[bytes.extents.list];
+  for (Extent &extent : list)
     extent.shared = extent.shared == SharedBy::Batch ? SharedBy::Group : extent.shared;
-    prices.extents.push_back(extent);
-  }
-  extents.end = prices.extents.size();
-  return {extents, bytes.each, packed};
+  return {addExtents(std::move(list)), bytes.each, packed};
 }
 
 /// Rows of picks for each cell of a result of an expert layer: rows of tokens have one for each pick, `hidden` and its
@@ -203,10 +207,10 @@ void BlockPrices::Builder::addWork(OpWork &work, const BlockTable::Op &op) {
     return;
   work.works = true;
   const Placed &placed = placedOf(op.op);
-  work.sizes.begin = prices.extents.size();
+  std::vector<Extent> sizes;
   for (auto [number, factor] : llvm::enumerate(op.map.factors))
-    prices.extents.push_back({factor.size, op.shared[number], placed.axes[number]});
-  work.sizes.end = prices.extents.size();
+    sizes.push_back({factor.size, op.shared[number], placed.axes[number]});
+  work.sizes = addExtents(std::move(sizes));
   work.passes = double(KernelTraffic::passesOf(op.op));
   for (OpResult result : op.op->getResults())
     work.results.push_back(
@@ -395,13 +399,10 @@ void BlockPrices::Builder::addGathered(StoredValue &stored, Value value, plan::R
     unsigned operand = attention.getK() == value ? 1 : 2;
     Bytes part = bytesOf(value, placedOf(row.representative(user)).layouts.operands[operand]);
     part.each *= share;
-    Bytes whole{{uint32_t(prices.extents.size()), 0}, part.each};
-    for (uint32_t i = part.extents.begin; i < part.extents.end; ++i) {
-      Extent extent = prices.extents[i];
+    std::vector<Extent> list = prices.extents[part.extents.list];
+    for (Extent &extent : list)
       extent.shared = extent.shared == SharedBy::Positions ? SharedBy::Nothing : extent.shared;
-      prices.extents.push_back(extent);
-    }
-    whole.extents.end = prices.extents.size();
+    Bytes whole{addExtents(std::move(list)), part.each};
     part.each = -part.each;
     llvm::append_values(stored.waiting[size_t(mode)], whole, part);
   }

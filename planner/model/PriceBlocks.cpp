@@ -36,6 +36,11 @@ public:
     shares[size_t(SharedBy::Positions)] = plan.mesh.product(plan.sequenceAxes);
     for (const Axes &axes : prices.axes)
       products.push_back(plan.mesh.product(axes));
+    for (const std::vector<Extent> &list : prices.extents) {
+      double &product = cells.emplace_back(1);
+      for (const Extent &extent : list)
+        product *= double(sizeOf(extent));
+    }
   }
   std::vector<BlockCost> run();
   std::vector<CollectiveRow> collectives();
@@ -53,15 +58,8 @@ private:
     }
   }
   int64_t sizeOf(const Extent &extent) const { return llvm::divideCeil(sharedSize(extent), products[extent.axes]); }
-  ArrayRef<Extent> of(Extents extents) const {
-    return ArrayRef(prices.extents).slice(extents.begin, extents.end - extents.begin);
-  }
-  double cellsOf(Extents extents) const {
-    double cells = 1;
-    for (const Extent &extent : of(extents))
-      cells *= double(sizeOf(extent));
-    return cells;
-  }
+  ArrayRef<Extent> of(Extents extents) const { return prices.extents[extents.list]; }
+  double cellsOf(Extents extents) const { return cells[extents.list]; }
   double bytesOf(const Bytes &bytes) const {
     double members = double(shares[size_t(SharedBy::Experts)]), all = cellsOf(bytes.extents) * bytes.each;
     return isPacked(bytes) ? all * bytes.packed * std::min(1.0, prices.capacity / members) : all;
@@ -119,6 +117,8 @@ private:
   bool hasExperts;
   std::array<int64_t, kSharedBy> shares{1, 1, 1, 1, 1};
   std::vector<int64_t> products;
+  /// The cells of each list of extents.
+  std::vector<double> cells;
   /// Per op, seconds of bringing its operands to it in a micro-batch, and its results to their states in a step.
   std::vector<double> moved, summed;
   /// Per op, those exchanges of its operands in a forward pass that can be cut with a product.

@@ -113,9 +113,12 @@ private:
     int64_t size;
     SharedBy shared;
     uint32_t axes;
+    auto operator<=>(const Extent &) const = default;
   };
+  /// The dimensions of a shard, by their number among the lists of extents. Shards that are alike have one list, whose
+  /// cells are counted once for each mesh.
   struct Extents {
-    uint32_t begin = 0, end = 0;
+    uint32_t list = 0;
   };
   struct Bytes {
     Extents extents;
@@ -231,7 +234,8 @@ private:
   KernelSizes sizes;
   SequenceExchange exchange;
   double capacity;
-  std::vector<Extent> extents;
+  /// The first list is empty.
+  std::vector<std::vector<Extent>> extents{{}};
   std::vector<Axes> axes{Axes()};
   std::vector<OpWork> ops;
   std::vector<Brought> brought;
