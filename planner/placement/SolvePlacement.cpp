@@ -17,6 +17,7 @@
 #include "planner/placement/PlacementNode.h"
 #include "planner/placement/PlanEntries.h"
 #include "planner/placement/PriceDeliveries.h"
+#include "planner/placement/SplitLayouts.h"
 #include "planner/step/ProductWidth.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -40,11 +41,11 @@ constexpr double kDearGather = 4096;
 using Node = PlacementNode;
 class PlacementSolver {
 public:
-  PlacementSolver(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine, Axes axes, bool share,
-                  std::optional<llvm::DenseSet<unsigned>> padded)
-      : input(input), module(input.blocks.step()->getParentOfType<ModuleOp>()), step(input.blocks.step()), plan(plan),
-        machine(share ? machine.withoutLatency() : machine), axes(std::move(axes)), share(share),
-        classes(input.classes), inputs(input.inputs), moves(plan.mesh, this->machine), padded(std::move(padded)) {}
+  /// `split` is of the mesh and the batch axes of `plan`.
+  PlacementSolver(const PlacementInput &input, plan::Plan &plan, SplitLayouts &split,
+                  std::optional<llvm::DenseSet<unsigned>> padded = std::nullopt)
+      : input(input), step(input.blocks.step()), plan(plan), split(split), machine(split.machine), axes(split.axes),
+        classes(input.classes), inputs(input.inputs), padded(std::move(padded)) {}
 
   /// `firsts`: of blocks that are alike, the first alone is written. True: proven best.
   FailureOr<bool> run(bool firsts);
@@ -58,7 +59,7 @@ public:
 
 private:
   void collectNodes();
-  int64_t paddedSize(int64_t size) const { return int64_t(llvm::alignTo(size, plan.mesh.product(axes))); }
+  int64_t paddedSize(int64_t size) const { return int64_t(llvm::alignTo(size, split.group)); }
   /// Whether padding adds more than a half.
   bool isPaddedMuch(int64_t size) const { return 2 * (paddedSize(size) - size) > size; }
   bool mayShard(unsigned id, int64_t size) const;
@@ -67,10 +68,7 @@ private:
   int64_t localSize(unsigned id, int64_t size) const;
   /// The layouts of an op's operands and results under a candidate; nothing if it is impossible.
   const std::optional<OpLayouts> &layoutsOf(Operation *op, int64_t candidate);
-  std::optional<OpLayouts> projectOf(Operation *op, int64_t candidate);
-  const PlannedOp &plannedOf(Operation *op);
-  const FactorMap &mapOf(Operation *op) { return plannedOf(op).map; }
-  Placement placementOf(Operation *op, int64_t candidate);
+  const FactorMap &mapOf(Operation *op) { return split.plannedOf(op).map; }
   Layout stateLayout(graph::StateOp state, int64_t candidate) const;
   double workOf(Operation *op, int64_t candidate);
   /// Whether every value of the node under the candidate obeys its pin.
@@ -102,15 +100,13 @@ private:
   graph::StateOp stateOf(StringRef name) const { return input.states.lookup<graph::StateOp>(name); }
 
   const PlacementInput &input;
-  ModuleOp module;
   func::FuncOp step;
   plan::Plan &plan;
-  cost::Machine machine; // as the search is to see it
-  Axes axes;             // to be given to factors, all together
-  bool share;
+  SplitLayouts &split;
+  const cost::Machine &machine;
+  const Axes &axes;
   const FactorClasses &classes;
   const InputClasses &inputs;
-  MovePricer moves;
 
   llvm::MapVector<int64_t, Node> origins;
   llvm::MapVector<StringRef, Node> states;
@@ -119,8 +115,8 @@ private:
   /// Ops through which partial sums may go: their nodes, and the set of operands that is partial then.
   llvm::DenseMap<Operation *, std::pair<uint32_t, int64_t>> flowing;
   std::vector<std::unique_ptr<Node>> flowNodes;
-  std::map<Operation *, PlannedOp> planned;                                    // what plannedOf found
-  std::map<std::pair<Operation *, int64_t>, std::optional<OpLayouts>> layouts; // what layoutsOf found
+  /// The layouts of these ops where sums go through.
+  std::map<std::pair<Operation *, int64_t>, std::optional<OpLayouts>> flowingLayouts;
   plan::ChoiceProblem problem;
   plan::ChoiceSolution solution;
   /// The classes that alone may be padded by much: in all their values, split or not. Without the set any class may be,
@@ -137,7 +133,7 @@ bool PlacementSolver::mayShard(unsigned id, int64_t size) const {
     return false;
   if (padded && isPaddedMuch(size) && !padded->contains(id))
     return false;
-  return size % plan.mesh.product(axes) == 0 || !(asPositions || input.paddable.obstacleOf(id));
+  return size % split.group == 0 || !(asPositions || input.paddable.obstacleOf(id));
 }
 
 void PlacementSolver::collectNodes() {
@@ -163,7 +159,7 @@ void PlacementSolver::collectNodes() {
   }
   for (auto &[origin, node] : origins) {
     Operation *forward = node.ops.front();
-    const auto &[map, sources, assignable] = plannedOf(forward);
+    const auto &[map, sources, assignable] = split.plannedOf(forward);
     for (const Factor &factor : map.factors)
       node.sizes.push_back(factor.size);
     for (auto [number, factor] : llvm::enumerate(map.factors))
@@ -214,35 +210,16 @@ double PlacementSolver::localCells(Value value) const {
 }
 
 const std::optional<OpLayouts> &PlacementSolver::layoutsOf(Operation *op, int64_t candidate) {
-  auto [known, isNew] = layouts.try_emplace({op, candidate});
-  if (isNew)
-    known->second = projectOf(op, candidate);
-  return known->second;
-}
-
-Placement PlacementSolver::placementOf(Operation *op, int64_t candidate) {
-  return plannedOf(op).place([&](int64_t factor) { return factor == candidate ? axes : Axes(); });
-}
-
-const PlannedOp &PlacementSolver::plannedOf(Operation *op) {
-  auto known = planned.find(op);
-  return known == planned.end() ? planned.try_emplace(op, op).first->second : known->second;
-}
-
-std::optional<OpLayouts> PlacementSolver::projectOf(Operation *op, int64_t candidate) {
-  const FactorMap &map = mapOf(op);
-  bool flows = candidate >= kFlows - 1;
-  Placement placement = placementOf(op, flows ? candidate - kFlows : candidate);
-  if (flows) {
+  if (candidate < kFlows - 1)
+    return split.layoutsOf(op, candidate);
+  auto [known, isNew] = flowingLayouts.try_emplace({op, candidate});
+  if (isNew) {
+    Placement placement = split.placementOf(op, candidate - kFlows);
     placement.linearSet = flowing.lookup(op).second;
     placement.partial = axes;
+    known->second = layoutsIn(mapOf(op), placement);
   }
-  llvm::Expected<OpLayouts> layouts = project(map, placement);
-  if (!layouts) {
-    llvm::consumeError(layouts.takeError());
-    return std::nullopt;
-  }
-  return std::move(*layouts);
+  return known->second;
 }
 
 Layout PlacementSolver::stateLayout(graph::StateOp state, int64_t candidate) const {
@@ -268,7 +245,6 @@ double PlacementSolver::workOf(Operation *op, int64_t candidate) {
   const std::optional<OpLayouts> &layouts = layoutsOf(op, candidate);
   if (!layouts)
     return plan::kForbidden;
-  int64_t group = plan.mesh.product(axes);
   SmallVector<int64_t> sizes;
   for (auto [number, factor] : llvm::enumerate(map.factors))
     sizes.push_back(localSize(classes.ofFactor(op, number), factor.size));
@@ -276,9 +252,9 @@ double PlacementSolver::workOf(Operation *op, int64_t candidate) {
   auto count = [&](Value value, const Layout &layout, ArrayRef<int64_t> walks) {
     double cells = 1;
     for (auto [dim, size] : llvm::enumerate(localShape(value))) {
-      bool split = !layout.dims[dim].empty();
-      int64_t local = split ? llvm::divideCeil(size, group) : size;
-      if (split && walks[dim] != kNoFactor)
+      bool isSplit = !layout.dims[dim].empty();
+      int64_t local = isSplit ? llvm::divideCeil(size, split.group) : size;
+      if (isSplit && walks[dim] != kNoFactor)
         sizes[walks[dim]] = local;
       cells *= local;
     }
@@ -319,7 +295,7 @@ void PlacementSolver::addFlows() {
     node->ops = {op};
     node->candidates = whole.candidates;
     for (int64_t candidate : whole.candidates)
-      if (placementOf(op, candidate).used().empty())
+      if (split.placementOf(op, candidate).used().empty())
         node->candidates.push_back(candidate + kFlows);
     uint32_t number = uint32_t(nodes.size());
     problem.addNode(std::vector<double>(node->candidates.size(), 0));
@@ -394,7 +370,7 @@ void PlacementSolver::deliver(const StepBlocks::Flow &flow) {
   for (int64_t candidate : from.candidates)
     sources.push_back(producedAs(value, candidate));
   double fixedTimes = input.fixed.contains(value) ? 1 : slots;
-  delivery.costs = deliveryCosts(moves, sources, own, forms, shape, bytes, fixedTimes, slots);
+  delivery.costs = deliveryCosts(split.moves, sources, own, forms, shape, bytes, fixedTimes, slots);
   const double dear = plan.stationaryWeights && input.weights.contains(value) ? kDearGather : 1;
   for (double &cost : delivery.costs)
     cost *= double(flow.times) * dear;
@@ -447,7 +423,7 @@ LogicalResult PlacementSolver::refuse(const Node &node) {
       error << ": " << input.pins.describe(result) << " cannot be split so";
       if (axes.empty())
         return error << ": the mesh has one rank of tp";
-      return error << " over " << llvm::join(axes, ",") << "=" << plan.mesh.product(axes);
+      return error << " over " << llvm::join(axes, ",") << "=" << split.group;
     }
   return success();
 }
@@ -455,7 +431,6 @@ LogicalResult PlacementSolver::refuse(const Node &node) {
 LogicalResult PlacementSolver::prepare() {
   collectNodes();
   double slots = plan.mesh.slots();
-  int64_t group = plan.mesh.product(axes);
   for (Node *node : nodes) {
     std::vector<double> costs;
     for (int64_t candidate : node->candidates) {
@@ -463,10 +438,10 @@ LogicalResult PlacementSolver::prepare() {
       if (isa<graph::ReadOp>(node->ops.front())) {
         // The update reads gradient, parameter and two slots, and writes three.
         double bytes = 4 * localCells(node->ops.front()->getResult(0));
-        cost = machine.secondsForWork(0, 7 * bytes / (candidate < 0 ? 1 : group));
+        cost = machine.secondsForWork(0, 7 * bytes / (candidate < 0 ? 1 : split.group));
         auto state = stateOf(cast<graph::ReadOp>(node->ops.front()).getState());
         // Weights that all ranks hold whole are never gathered either, and need the most memory.
-        if (share || plan.stationaryWeights)
+        if (split.share || plan.stationaryWeights)
           cost *= state.getSavedShape().size() > 1 ? kDearState : 0;
       } else {
         for (Operation *op : node->ops)
@@ -543,21 +518,13 @@ llvm::DenseSet<unsigned> PlacementSolver::paddedByMuch() {
   return found;
 }
 
-static PlacementSolver makeSolver(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
-                                  bool share, std::optional<llvm::DenseSet<unsigned>> padded = std::nullopt) {
-  Axes axes;
-  for (const MeshAxis &axis : plan.mesh.axes)
-    if (axis.size > 1 && !axis.time && !contains(plan.batchAxes, axis.name) && !contains(plan.sequenceAxes, axis.name))
-      axes.push_back(axis.name);
-  return PlacementSolver(input, plan, machine, axes, share && !axes.empty(), std::move(padded));
-}
-
 /// A class that is split with padding is padded in all its values, which the price of a candidate does not know. Where
 /// padding adds much (8 heads of keys over 16 ranks), two more placements are solved, with the class padded everywhere
 /// and without that padding; the cheaper one stays.
 static FailureOr<bool> solveWithPadding(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
                                         bool share, bool firsts) {
-  PlacementSolver any = makeSolver(input, plan, machine, share);
+  SplitLayouts split(plan, machine, share);
+  PlacementSolver any(input, plan, split);
   FailureOr<bool> isBest = any.run(firsts);
   // A pin may want a split that padding alone makes possible.
   if (failed(isBest) || !input.pins.empty())
@@ -566,8 +533,7 @@ static FailureOr<bool> solveWithPadding(const PlacementInput &input, plan::Plan 
   if (classes.empty())
     return isBest;
   plan::Plan whole = plan;
-  PlacementSolver with = makeSolver(input, plan, machine, share, classes);
-  PlacementSolver without = makeSolver(input, whole, machine, share, llvm::DenseSet<unsigned>());
+  PlacementSolver with(input, plan, split, classes), without(input, whole, split, llvm::DenseSet<unsigned>());
   FailureOr<bool> isBestWith = with.run(firsts), isBestWithout = without.run(firsts);
   if (failed(isBestWith) || failed(isBestWithout))
     return failure();
@@ -587,7 +553,8 @@ FailureOr<bool> solveFirstPlacement(const PlacementInput &input, plan::Plan &pla
 
 FailureOr<PlacementProblem> placementProblem(const PlacementInput &input, plan::Plan &plan,
                                              const cost::Machine &machine, bool share) {
-  PlacementSolver solver = makeSolver(input, plan, machine, share);
+  SplitLayouts split(plan, machine, share);
+  PlacementSolver solver(input, plan, split);
   if (failed(solver.prepare()))
     return failure();
   return solver.describe();

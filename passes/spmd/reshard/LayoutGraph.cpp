@@ -29,9 +29,10 @@ size_t LayoutHash::operator()(const Layout &layout) const {
 static LayoutGraph::AxisSet setOf(const Axes &axes, const Mesh &mesh) {
   assert(mesh.axes.size() <= 64 && "a bit for each axis");
   LayoutGraph::AxisSet set = 0;
-  for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
-    if (contains(axes, mesh.axes[axis].name))
-      set |= LayoutGraph::AxisSet(1) << axis;
+  for (const std::string &name : axes)
+    for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
+      if (mesh.axes[axis].name == name)
+        set |= LayoutGraph::AxisSet(1) << axis;
   return set;
 }
 
@@ -42,11 +43,11 @@ static int64_t productOf(LayoutGraph::AxisSet set, const Mesh &mesh) {
   return product;
 }
 
-uint32_t LayoutGraph::numberOf(const Layout &layout, const Mesh &mesh) {
-  auto [at, isNew] = numbers.try_emplace(layout, uint32_t(nodes.size()));
+uint32_t LayoutGraph::numberOf(Layout layout, const Mesh &mesh) {
+  auto [at, isNew] = numbers.try_emplace(std::move(layout), uint32_t(nodes.size()));
   if (isNew) {
-    Node node{layout, {}, {}, std::nullopt};
-    for (const Axes &axes : layout.dims) {
+    Node node{at->first, {}, {}, std::nullopt};
+    for (const Axes &axes : node.layout.dims) {
       node.axes.push_back(setOf(axes, mesh));
       node.parts.push_back(productOf(node.axes.back(), mesh));
     }
@@ -59,8 +60,10 @@ const std::vector<LayoutGraph::Edge> &LayoutGraph::edgesOf(uint32_t number, cons
   Node &node = nodes[number];
   if (node.edges)
     return *node.edges;
+  std::vector<Move> moves = movesFrom(node.layout, to, mesh);
   std::vector<Edge> edges;
-  for (Move &move : movesFrom(node.layout, to, mesh)) {
+  edges.reserve(moves.size());
+  for (Move &move : moves) {
     uint32_t next = numberOf(applyMove(move, node.layout), mesh);
     AxisSet axes = setOf(move.axes, mesh);
     edges.push_back({std::move(move), axes, productOf(axes, mesh), next});

@@ -50,7 +50,8 @@ public:
     uint32_t to = 0;
   };
   struct Node {
-    Layout layout;
+    /// A key of `numbers`.
+    const Layout &layout;
     std::vector<AxisSet> axes;
     /// Number of shards of each dimension.
     std::vector<int64_t> parts;
@@ -62,6 +63,7 @@ public:
     numberOf(from, mesh);
     last = numberOf(to, mesh);
   }
+  LayoutGraph(LayoutGraph &&) = default;
 
   /// First and last node of the paths; nodes are numbered from 0.
   static constexpr uint32_t kFirst = 0;
@@ -74,7 +76,7 @@ public:
   void resize(const Mesh &mesh);
 
 private:
-  uint32_t numberOf(const Layout &layout, const Mesh &mesh);
+  uint32_t numberOf(Layout layout, const Mesh &mesh);
 
   Layout to;
   uint32_t last = 0;

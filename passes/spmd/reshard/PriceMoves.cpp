@@ -66,6 +66,16 @@ std::optional<MovePricer::Price> MovePricer::priceOf(const Layout &from, const L
                                                      llvm::ArrayRef<int64_t> shape, int64_t elementBytes) {
   if (from == to)
     return Price{};
+  auto at = known.find(ReshardKeyReference{from, to, {shape.data(), shape.size()}, elementBytes});
+  if (at == known.end()) {
+    at = known.try_emplace(ReshardKey{from, to, shape.vec(), elementBytes}).first;
+    at->second = find(at->first);
+  }
+  return at->second;
+}
+
+std::optional<MovePricer::Price> MovePricer::find(const ReshardKey &key) {
+  const auto &[from, to, shape, elementBytes] = key;
   const Mesh &mesh = planner.getMesh();
   const std::optional<ReshardPlan> &found = planner.plan(from, to, paddedFor(from, to, shape, mesh), elementBytes);
   if (!found)

@@ -48,8 +48,11 @@ public:
                                int64_t elementBytes);
 
 private:
+  std::optional<Price> find(const ReshardKey &key);
+
   ReshardPlanner planner;
   MoveSeconds seconds;
+  ReshardMap<std::optional<Price>> known;
 };
 
 } // namespace dtcc::spmd

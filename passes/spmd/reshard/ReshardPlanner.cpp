@@ -31,7 +31,7 @@ static std::vector<Move> fuse(const std::vector<Move> &moves) {
   return fused;
 }
 
-std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) {
+std::optional<ReshardPlan> ReshardPlanner::search(const ReshardKey &key) {
   if (!key.from.localShape(key.shape, mesh) || !key.to.localShape(key.shape, mesh))
     return std::nullopt;
   auto at = ways.find(LayoutEnds(key.from, key.to));
@@ -107,9 +107,9 @@ std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) {
 
 const std::optional<ReshardPlan> &ReshardPlanner::plan(const Layout &from, const Layout &to,
                                                        const std::vector<int64_t> &shape, int64_t elementBytes) {
-  auto at = known.find(KeyReference{from, to, shape, elementBytes});
+  auto at = known.find(ReshardKeyReference{from, to, shape, elementBytes});
   if (at == known.end()) {
-    at = known.try_emplace(Key{from, to, shape, elementBytes}).first;
+    at = known.try_emplace(ReshardKey{from, to, shape, elementBytes}).first;
     at->second = search(at->first);
   }
   return at->second;

@@ -26,8 +26,10 @@
 #define DTCC_PASSES_SPMD_RESHARD_RESHARDPLANNER_H
 
 #include "passes/spmd/reshard/LayoutGraph.h"
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <span>
 
 namespace dtcc::spmd {
 
@@ -36,6 +38,35 @@ struct ReshardPlan {
   std::vector<Move> moves;
   double cost = 0;
 };
+
+/// A question for a reshard.
+struct ReshardKey {
+  Layout from, to;
+  std::vector<int64_t> shape;
+  int64_t elementBytes;
+};
+/// A key that refers to its parts, so that a lookup copies nothing.
+struct ReshardKeyReference {
+  const Layout &from, &to;
+  std::span<const int64_t> shape;
+  int64_t elementBytes;
+};
+struct ReshardHash {
+  using is_transparent = void;
+  template <typename Each> size_t operator()(const Each &key) const {
+    size_t hash = LayoutHash()(LayoutEnds(key.from, key.to));
+    for (int64_t size : key.shape)
+      hash = (hash ^ size_t(size)) * 0x100000001b3;
+    return hash ^ size_t(key.elementBytes);
+  }
+};
+struct SameReshard {
+  using is_transparent = void;
+  template <typename A, typename B> bool operator()(const A &a, const B &b) const {
+    return a.elementBytes == b.elementBytes && std::ranges::equal(a.shape, b.shape) && a.from == b.from && a.to == b.to;
+  }
+};
+template <typename Each> using ReshardMap = std::unordered_map<ReshardKey, Each, ReshardHash, SameReshard>;
 
 class ReshardPlanner {
 public:
@@ -49,38 +80,12 @@ public:
   const Mesh &getMesh() const { return mesh; }
 
 private:
-  struct Key {
-    Layout from, to;
-    std::vector<int64_t> shape;
-    int64_t elementBytes;
-  };
-  /// A key that refers to its parts, so that a lookup copies nothing.
-  struct KeyReference {
-    const Layout &from, &to;
-    const std::vector<int64_t> &shape;
-    int64_t elementBytes;
-  };
-  struct Hash {
-    using is_transparent = void;
-    template <typename Each> size_t operator()(const Each &key) const {
-      size_t hash = LayoutHash()(LayoutEnds(key.from, key.to));
-      for (int64_t size : key.shape)
-        hash = (hash ^ size_t(size)) * 0x100000001b3;
-      return hash ^ size_t(key.elementBytes);
-    }
-  };
-  struct Same {
-    using is_transparent = void;
-    template <typename A, typename B> bool operator()(const A &a, const B &b) const {
-      return a.elementBytes == b.elementBytes && a.shape == b.shape && a.from == b.from && a.to == b.to;
-    }
-  };
-  std::optional<ReshardPlan> search(const Key &key);
+  std::optional<ReshardPlan> search(const ReshardKey &key);
 
   Mesh mesh;
   MoveCost cost;
   double memoryCap;
-  std::unordered_map<Key, std::optional<ReshardPlan>, Hash, Same> known;
+  ReshardMap<std::optional<ReshardPlan>> known;
   std::unordered_map<std::pair<Layout, Layout>, std::unique_ptr<LayoutGraph>, LayoutHash, SameEnds> ways;
 };
 
