@@ -175,7 +175,7 @@ PricedStep &PlacementCache::findPriced(const Parallelism &shape) {
   assert(mayAdd() && "threads ask for shapes that were prepared");
   PlacedStep &placed = findPlaced(shape);
   PricedStep &local = locals[keyOf(shape)];
-  plan::Plan plan = planFor(shape, placed.plan);
+  plan::Plan plan = planFor(shape, placed);
   Reshards reshards(plan, facts.machine);
   ScopedDiagnosticHandler silence(facts.step->getContext(), [](Diagnostic &) { return success(); });
   SequenceTotals totals;
@@ -190,7 +190,7 @@ const std::vector<BlockWork> &PlacementCache::worksOf(const Parallelism &shape) 
   std::lock_guard lock(working);
   if (!local.works) {
     PlacedStep &placed = findPlaced(shape);
-    plan::Plan plan = planFor(shape, placed.plan);
+    plan::Plan plan = planFor(shape, placed);
     Reshards reshards(plan, facts.machine);
     std::vector<BlockCost> costs = costsOf(plan, placed, reshards, local);
     local.works.emplace(std::make_move_iterator(costs.begin()), std::make_move_iterator(costs.end()));
@@ -242,10 +242,10 @@ const BlockPrices &PlacementCache::pricesOf(plan::Plan plan, SequenceExchange ex
   return *at->prices;
 }
 
-plan::Plan PlacementCache::planFor(const Parallelism &shape, plan::Plan placed) const {
+plan::Plan PlacementCache::planFor(const Parallelism &shape, const PlacedStep &placed) const {
   plan::Plan plan = facts.meshFor(shape, facts.localSamples(shape));
-  plan.ops = std::move(placed.ops);
-  plan.states = std::move(placed.states);
+  plan.ops = placed.plan.ops;
+  plan.states = placed.plan.states;
   return plan;
 }
 
@@ -441,10 +441,9 @@ void PlacementCache::prepare(const plan::ShapeList &shapes, IsCandidate isCandid
       asked[facts.localSamples(shape)].emplace_back(&shape, local);
     // With more samples a block needs more memory: what is too large for few has no price for many.
     std::set<SequenceExchange> tooLarge;
-    plan::Plan plan = placed.plan;
     std::optional<Reshards> reshards;
     for (const auto &[samples, locals] : asked) {
-      plan = planFor(*locals.front().first, std::move(plan));
+      plan::Plan plan = planFor(*locals.front().first, placed);
       if (reshards)
         reshards->resize(plan, facts.machine);
       else

@@ -117,8 +117,8 @@ private:
   /// the placement is proven best.
   mlir::FailureOr<bool> solve(plan::Plan &plan, bool share);
   mlir::LogicalResult tryToPlace(const plan::Parallelism &shape, PlacedStep &placed);
-  /// The plan that places the step as `placed` does, for the samples of the shape.
-  plan::Plan planFor(const plan::Parallelism &shape, plan::Plan placed) const;
+  /// The plan of a split for the samples of the shape.
+  plan::Plan planFor(const plan::Parallelism &shape, const PlacedStep &placed) const;
   /// Prices of reshards on the mesh of a plan: of values among the ranks of the model, and of values between
   /// positions. They are large, so they live as long as one split is priced.
   struct Reshards {
