@@ -1,6 +1,6 @@
 //===- Experts.cpp - Mixture of experts from gathered or dense exports
 //
-// ExpertPart of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
@@ -37,6 +37,7 @@ namespace dtcc::graph {
 
 namespace {
 
+/// What an expert makes of its gate and up, where `up` is 1 without a gate.
 double activated(ExpertActivation activation, double gate, double up) {
   const double positive = std::fmax(gate, 0), limited = std::fmin(gate, 7);
   switch (activation) {
@@ -120,8 +121,8 @@ private:
     return found;
   }
 
-  /// Vectors a token that the router reads, nearest first, and behind them what else is made of these: a norm of
-  /// the experts' own, as in Gemma 4.
+  /// Vectors a token that the experts may read: those that the router does, and behind them what else is made of these,
+  /// as a norm of the experts' own in Gemma 4.
   SmallVector<Value> inputs() {
     SmallVector<Value> found = routed();
     for (size_t i = 0, count = found.size(); i < count; ++i)
@@ -133,6 +134,7 @@ private:
     return found;
   }
 
+  /// Vectors a token that the router reads, nearest first.
   SmallVector<Value> routed() {
     llvm::SetVector<Value> seen;
     seen.insert(pick.getX());
