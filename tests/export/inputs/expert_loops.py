@@ -100,7 +100,9 @@ def hits(net, x, weights, picks):
         if number == EXPERTS:
             continue
         place, token = torch.where(mask[number])
-        result.index_add_(0, token, net.experts[number](x[token]) * weights[token, place, None])
+        expert = net.experts[number]
+        gate, up = F.linear(x[token], torch.cat((expert.w1.weight, expert.w3.weight))).chunk(2, dim=-1)
+        result.index_add_(0, token, expert.w2(F.silu(gate) * up) * weights[token, place, None])
     return result.reshape(shape)
 
 

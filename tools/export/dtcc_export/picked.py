@@ -44,8 +44,9 @@ POLES = frozenset("""
 ROWWISE = frozenset("""
     softmax log_softmax logsumexp sum mean amax amin argmax argmin max min norm vector_norm var std cumsum gather cat concat stack
     linear matmul rmatmul layer_norm rms_norm group_norm normalize cosine_similarity pairwise_distance getitem unsqueeze squeeze glu topk
-    sort one_hot embedding
+    sort one_hot embedding chunk split tensor_split unbind
 """.split())
+ROW_VIEWS = frozenset("getitem unsqueeze squeeze cat concat stack chunk split tensor_split unbind".split())
 # Their `dim` is the last one, or they have none.
 ALONG_LAST = frozenset(("linear", "matmul", "rmatmul", "layer_norm", "rms_norm", "group_norm", "one_hot", "embedding"))
 LOSSES = frozenset("""
@@ -256,7 +257,7 @@ def dims_of(function, args, kwargs):
     dims = next((kwargs[key] for key in ("dim", "axis") if key in kwargs), None)
     if dims is None:
         dims = {"cosine_similarity": 1, "normalize": 1, "pairwise_distance": 1, "glu": -1, "topk": -1, "sort": -1}.get(name)
-        at = {"cat": 1, "concat": 1, "stack": 1, "norm": 2, "vector_norm": 2, "topk": 2, "normalize": 2}.get(name, 1)
+        at = 2 if name in ("norm", "vector_norm", "topk", "normalize", "chunk", "split", "tensor_split") else 1
         dims = args[at] if len(args) > at else 0 if name in ("cat", "concat", "stack") else dims
     if dims is None:
         return None
@@ -296,7 +297,7 @@ def rowwise(function, args, kwargs):
             refuse(f"'{name}' mixes rows that a mask picks")
         if name not in ALONG_LAST:
             check_rows(name, args, kwargs)
-        return on_all(function, args, kwargs, is_view=name in ("getitem", "unsqueeze", "squeeze", "cat", "concat", "stack"))
+        return on_all(function, args, kwargs, is_view=name in ROW_VIEWS)
     if not isinstance(args[0], Picked):
         refuse(f"'{name}' joins rows that a mask picks to others")
     return reduced(function, args, dims, kwargs)
