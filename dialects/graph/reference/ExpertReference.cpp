@@ -110,8 +110,8 @@ struct Active {
       const double limited = std::min(gate, kSwishLimit), shifted = std::clamp(up, -kSwishLimit, kSwishLimit) + 1;
       const double open = logistic(kSwishScale * limited);
       value = limited * open * shifted;
-      byGate = gate <= kSwishLimit ? open * (1 + kSwishScale * limited * (1 - open)) * shifted : 0;
-      byUp = std::abs(up) <= kSwishLimit ? limited * open : 0;
+      byGate = gate > kSwishLimit ? 0 : open * (1 + kSwishScale * limited * (1 - open)) * shifted;
+      byUp = std::abs(up) > kSwishLimit ? 0 : limited * open;
       return;
     }
     const Activation activation = Activation::of(kind);

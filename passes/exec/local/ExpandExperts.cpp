@@ -67,21 +67,22 @@ public:
     if (kind != graph::ExpertActivation::clamped_swish)
       return;
     Value limit = b.splat(gate, graph::kSwishLimit), below = b.splat(gate, -graph::kSwishLimit);
-    gateInside = b.compare(graph::Predicate::le, gate, limit);
-    gate = b.select(gateInside, gate, limit);
-    Value low = b.compare(graph::Predicate::ge, up, below), high = b.compare(graph::Predicate::le, up, limit);
-    upInside = graph::AndOp::create(b.builder, b.loc, low, high);
-    up = b.add(b.select(high, b.select(low, up, below), limit), b.splat(up, 1));
+    // NaN stays NaN: it is beyond no limit.
+    gateBeyond = b.compare(graph::Predicate::gt, gate, limit);
+    gate = b.select(gateBeyond, limit, gate);
+    Value low = b.compare(graph::Predicate::lt, up, below), high = b.compare(graph::Predicate::gt, up, limit);
+    upBeyond = graph::OrOp::create(b.builder, b.loc, low, high);
+    up = b.add(b.select(high, limit, b.select(low, below, up)), b.splat(up, 1));
   }
 
   Value value() { return up ? b.mul(open(), up) : open(); }
 
   /// The gradients of gate and up, or of the only product, given that of the value.
   SmallVector<Value> gradients(Value dvalue) {
-    Value dgate = inside(gateInside, openGrad(up ? b.mul(dvalue, up) : dvalue));
+    Value dgate = zeroWhere(gateBeyond, openGrad(up ? b.mul(dvalue, up) : dvalue));
     if (!up)
       return {dgate};
-    return {dgate, inside(upInside, b.mul(dvalue, open()))};
+    return {dgate, zeroWhere(upBeyond, b.mul(dvalue, open()))};
   }
 
 private:
@@ -131,13 +132,13 @@ private:
     return kind == graph::ExpertActivation::gelu ? graph::GeluForm::exact : graph::GeluForm::tanh;
   }
   Value swishFactor() { return graph::LogisticOp::create(b.builder, b.loc, b.mul(gate, graph::kSwishScale)); }
-  Value inside(Value where, Value gradient) {
-    return where ? b.select(where, gradient, b.splat(gradient, 0)) : gradient;
+  Value zeroWhere(Value beyond, Value gradient) {
+    return beyond ? b.select(beyond, b.splat(gradient, 0), gradient) : gradient;
   }
 
   graph::Build &b;
   graph::ExpertActivation kind;
-  Value gate, up, gateInside, upInside, opened;
+  Value gate, up, gateBeyond, upBeyond, opened;
 };
 
 struct ExpandExperts : OpRewritePattern<graph::ExpertsOp> {
