@@ -101,7 +101,8 @@ struct Activation {
   }
 };
 
-/// What an expert makes of gate and up, and its slopes by both. Without a gate `up` is 1, and nobody reads its slope.
+/// Computes the value of an expert's activation and its slopes by gate and up. Without a gate `up` is 1, and nobody
+/// reads its slope.
 struct Active {
   double value, byGate, byUp;
 

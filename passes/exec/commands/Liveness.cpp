@@ -121,7 +121,7 @@ static void follow(const BufferUse &use, ArrayRef<Run> runs, ArrayRef<Interval> 
   if (llvm::none_of(use, [](const Touches &touches) { return touches.readsFirst; }))
     return;
   llvm::SmallDenseMap<int64_t, size_t> lastRuns; // by slot of memory
-  /// By run, how many more values wait in the buffer while it runs than during the run before.
+  /// Counts for each run how many more values wait in the buffer while it runs than during the run before.
   std::vector<int64_t> waits(runs.size());
   for (auto [number, run] : llvm::enumerate(runs)) {
     const Touches *touches = byPhase[run.phase];

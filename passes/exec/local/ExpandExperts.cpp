@@ -52,7 +52,8 @@ struct Rows {
   }
 };
 
-/// What an expert makes of `hidden`: an activation of its gate times up, or an activation of its only product.
+/// Builds the value of an expert's `hidden`, its activated gate times up or its activated only product, and its
+/// gradients.
 class Active {
 public:
   Active(Rows &rows, graph::ExpertActivation kind, Value hidden) : b(rows.b), kind(kind) {

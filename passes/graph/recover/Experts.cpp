@@ -37,7 +37,7 @@ namespace dtcc::graph {
 
 namespace {
 
-/// What an expert makes of its gate and up, where `up` is 1 without a gate.
+/// Computes the activated gate times up, where `up` is 1 without a gate.
 double activated(ExpertActivation activation, double gate, double up) {
   const double positive = std::fmax(gate, 0), limited = std::fmin(gate, 7);
   switch (activation) {

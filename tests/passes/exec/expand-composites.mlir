@@ -93,6 +93,19 @@ func.func @without_gates(%x: tensor<3x6xf32>, %i: tensor<3x2xi64>, %r: tensor<3x
   return %y, %dx : tensor<3x6xf32>, tensor<3x6xf32>
 }
 
+// The limits of GPT-OSS's experts let what is not a number pass: the limit is chosen where the gate is greater, and the gate elsewhere.
+// CHECK-LABEL: func.func @clamped
+// CHECK: %[[P:.*]]:2 = graph.unstack
+// CHECK: %[[BEYOND:.*]] = graph.compare gt %[[P]]#0, %[[LIMIT:.*]] :
+// CHECK: graph.select %[[BEYOND]], %[[LIMIT]], %[[P]]#0 :
+// CHECK: graph.compare lt %[[P]]#1,
+// CHECK: graph.compare gt %[[P]]#1,
+func.func @clamped(%x: tensor<3x6xf32>, %i: tensor<3x2xi64>, %r: tensor<3x2xf32>, %in: tensor<4x2x5x6xf32>, %out: tensor<4x6x5xf32>) -> tensor<3x6xf32> {
+  %y, %h = graph.experts %x, %i, %r, %in, %out {activation = #graph<expert_activation clamped_swish>}
+      : (tensor<3x6xf32>, tensor<3x2xi64>, tensor<3x2xf32>, tensor<4x2x5x6xf32>, tensor<4x6x5xf32>) -> (tensor<3x6xf32>, tensor<3x2x2x5xf32>)
+  return %y : tensor<3x6xf32>
+}
+
 // With the indexed dimension first, what is gathered from is a table.
 // CHECK-LABEL: func.func @gather
 // CHECK: %[[T:.*]] = graph.transpose %arg0 [1, 0, 2] {{.*}}-> tensor<4x2x3xf32>
