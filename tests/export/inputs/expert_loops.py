@@ -140,12 +140,23 @@ def counted(net, x, weights, picks):
     return x
 
 
+def besides(net, x, weights, picks):
+    """A body that does something for each picked expert without a mask; the last number is of no expert."""
+    shape, (x, weights, picks) = x.shape, flat(x, weights, picks)
+    result, mask = torch.zeros_like(x), F.one_hot(picks, num_classes=EXPERTS + 1).permute(2, 1, 0)
+    for hit in mask.sum(dim=(-1, -2)).nonzero():
+        token = torch.where(mask[hit[0]])[1]
+        result.index_add_(0, token, x[token])
+        result = result + 1
+    return result.reshape(shape)
+
+
 def ahead(net, x, weights, picks):
     return x.reshape(-1, WIDTH)[None, torch.where(picks[..., 0].reshape(-1) == 1)[0]].sum(1)
 
 
 FORMS = (mixtral, mistral, masks, copies, hits, sums)
-REFUSED = (asked_of_another, asked_in_vain, two_masks, counted, ahead)
+REFUSED = (asked_of_another, asked_in_vain, two_masks, counted, besides, ahead)
 ROWS = against_torch.STEPS * against_torch.BATCH
 
 if __name__ == "__main__":
